@@ -1,0 +1,173 @@
+//! What a certificate is made of.
+//!
+//! Write `begin(t)` and `commit(t)` for the events of transaction `t`; for the serializable core both are the same
+//! event. Two versions of a key are ordered by `commit(t)` against `install(u)`, where `install(u)` is `begin(u)` for
+//! the snapshot core (writers of a key do not overlap) and `commit(u)` for the other cores.
+//!
+//! A *clause* is a set of literals of which at least one is true in every explanation of the history. In the rules
+//! below, `s` reads key `x` with the external read `r`, `t` is a source of it, `u` another writer of `x` (not `s`, not
+//! `t`), and wherever a transaction of unknown outcome takes part in a clause as reader or writer, the literal that it
+//! did not commit (`not In`) belongs to the clause too; for committed transactions there is no such literal.
+
+use history::{OpId, TxnId};
+
+/// An event of the total order, see [`Node::begin`]; or the initial state, which is before all.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Node(pub u32);
+
+impl Node {
+    /// The initial state.
+    pub const INITIAL: Self = Self(u32::MAX);
+
+    /// The begin of a transaction, for a level with this many events per transaction.
+    pub fn begin(txn: TxnId, events_per_txn: u32) -> Self {
+        Self(txn.0 * events_per_txn)
+    }
+
+    /// The commit of a transaction, for a level with this many events per transaction.
+    pub fn commit(txn: TxnId, events_per_txn: u32) -> Self {
+        Self(txn.0 * events_per_txn + events_per_txn - 1)
+    }
+
+    /// The transaction of the event; `None` for the initial state.
+    pub fn txn(self, events_per_txn: u32) -> Option<TxnId> {
+        (self != Self::INITIAL).then(|| TxnId(self.0 / events_per_txn))
+    }
+
+    /// Whether the event is the commit of its transaction (with one event per transaction it always is).
+    pub fn is_commit(self, events_per_txn: u32) -> bool {
+        self.0 % events_per_txn == events_per_txn - 1
+    }
+}
+
+/// Where a read came from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Source {
+    /// The initial state.
+    Initial,
+    /// The final write of this transaction.
+    Txn(TxnId),
+}
+
+/// Something that is true or false in an explanation.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Atom {
+    /// The first event is before the second in the total order.
+    Before(Node, Node),
+    /// The external read (named by its operation) came from there.
+    ReadFrom(OpId, Source),
+    /// A transaction of unknown outcome committed.
+    In(TxnId),
+}
+
+/// An atom or its negation. The negation of `Before(a, b)` is always written `Before(b, a)`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Lit {
+    /// The atom.
+    pub atom: Atom,
+    /// Whether it is negated; never so for `Before`.
+    pub negated: bool,
+}
+
+impl Lit {
+    /// `a` is before `b`.
+    pub fn before(a: Node, b: Node) -> Self {
+        Self {
+            atom: Atom::Before(a, b),
+            negated: false,
+        }
+    }
+
+    /// The read came from there.
+    pub fn read_from(read: OpId, source: Source) -> Self {
+        Self {
+            atom: Atom::ReadFrom(read, source),
+            negated: false,
+        }
+    }
+
+    /// The transaction of unknown outcome committed.
+    pub fn committed(txn: TxnId) -> Self {
+        Self {
+            atom: Atom::In(txn),
+            negated: false,
+        }
+    }
+}
+
+impl std::ops::Not for Lit {
+    type Output = Self;
+
+    fn not(self) -> Self {
+        match self.atom {
+            Atom::Before(a, b) => Self::before(b, a),
+            atom => Self {
+                atom,
+                negated: !self.negated,
+            },
+        }
+    }
+}
+
+/// The number of a step in its certificate, from 0.
+pub type StepId = u32;
+
+/// Why a clause holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Rule {
+    /// `[commit(t) < begin(u)]`: the level respects sessions, and `t` is earlier in the session of `u`.
+    Session,
+    /// `[a < b]`: the level obliges to this order of `a` and `b` in real time.
+    RealTime,
+    /// `[begin(t) < commit(t)]`, with two events per transaction.
+    BeginCommit,
+    /// `[INITIAL < a]`.
+    Initial,
+    /// `[]`: this read contradicts its own transaction (not my own write, not my last write, future read after an own
+    /// write, non-repeatable read). With `not In(s)` for an unknown `s`.
+    Internal(OpId),
+    /// `[ReadFrom(r, t1), ReadFrom(r, t2), ...]`: all sources of `r`, by the values (none at all for a thin-air,
+    /// aborted or intermediate read). With `not In(s)` for an unknown `s`, and without `not In` for the sources.
+    Sources(OpId),
+    /// `[not ReadFrom(r, t), commit(t) < begin(s)]`; with `INITIAL` for the initial state.
+    ReadAfterWrite,
+    /// `[not ReadFrom(r, t), In(t)]` for an unknown `t`.
+    ReadCommitted,
+    /// `[commit(t) < install(u), commit(u) < install(t)]` for two writers of a key.
+    TwoWriters,
+    /// `[not ReadFrom(r, t), not (commit(t) < install(u)), begin(s) < commit(u)]`: a read of `t`'s version comes before
+    /// the writers of later versions. For the initial state, `commit(t)` is `INITIAL` and the second literal is left
+    /// out.
+    Overwritten,
+    /// The negations of `a1 < a2, a2 < a3, ..., ak < a1`: an order has no cycle.
+    Cycle,
+    /// Follows by unit propagation over these earlier clauses, in this order: with all literals of the clause false,
+    /// each is unit (and its literal becomes true) and the last one has no literal left.
+    Derived(Vec<StepId>),
+}
+
+/// One clause with its reason.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// The literals; at least one is true in every explanation.
+    pub clause: Vec<Lit>,
+    /// Why.
+    pub rule: Rule,
+}
+
+/// The argument for a verdict.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Certificate {
+    /// The level holds.
+    Holds {
+        /// All events of the transactions that are taken as committed, in a total order that explains every read.
+        order: Vec<Node>,
+        /// The transactions of unknown outcome that are taken as committed, ascending.
+        committed_unknown: Vec<TxnId>,
+    },
+    /// The level is violated: the last step is the empty clause.
+    Violated {
+        /// The derivation; a step uses only earlier ones.
+        steps: Vec<Step>,
+    },
+}

@@ -1,0 +1,11 @@
+//! Certificates for verdicts, and a checker that shares no code with the engines.
+//!
+//! A certificate is the whole argument for an answer, in terms of the history alone: for "holds" a total order of
+//! events that explains every read, for "violated" a derivation of the empty clause from the rules of the level.
+//! [`check`] replays it against the history; it reads nothing but the history and the certificate.
+
+mod certificate;
+mod level;
+
+pub use certificate::{Atom, Certificate, Lit, Node, Rule, Source, Step, StepId};
+pub use level::{Core, Level, RealTime};

@@ -1,0 +1,2 @@
+//! The isoscope command.
+fn main() {}

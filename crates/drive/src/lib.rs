@@ -1,0 +1,1 @@
+//! Workloads and databases to record histories from; today the simulated one.

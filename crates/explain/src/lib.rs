@@ -1,0 +1,1 @@
+//! Contradictions as sentences: witnesses, reasons and anomaly names.

@@ -1,0 +1,1 @@
+//! Bytes to and from histories, one module per format.

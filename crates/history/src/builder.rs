@@ -1,0 +1,417 @@
+//! Builds a history transaction by transaction.
+//!
+//! Transactions of different sessions may come interleaved; `finish` brings those of a session together with one
+//! counting sort, and does nothing when they already are.
+
+use crate::model::{OpColumns, OpKind, SideTables, TxnColumns};
+use crate::times::{NO_TIME, pack};
+use crate::{
+    Clock, Datum, History, InitialState, KeyId, Keys, Op, OpId, OpTimes, Outcome, PredicateRead,
+    PredicateWrite, RangeRead, SessionId, TxnTimes, ValueId, Values,
+};
+
+/// Collects a history. Sessions are added first, then transactions with [`Builder::begin`], their operations, and
+/// [`Builder::end`].
+#[derive(Clone, Debug)]
+pub struct Builder {
+    /// Interns keys; readers use it directly.
+    pub keys: Keys,
+    /// Interns values; readers use it directly.
+    pub values: Values,
+    /// The state before every transaction.
+    pub initial: InitialState,
+    /// What the times count.
+    pub clock: Clock,
+    session_names: Vec<ValueId>,
+    session_count: u32,
+    txns: TxnColumns,
+    ops: OpColumns,
+    side: SideTables,
+    is_open: bool,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Builder {
+    /// An empty history whose keys are all absent at first.
+    pub fn new() -> Self {
+        Self {
+            keys: Keys::default(),
+            values: Values::default(),
+            initial: InitialState::default(),
+            clock: Clock::default(),
+            session_names: Vec::new(),
+            session_count: 0,
+            txns: TxnColumns {
+                first_op: vec![0],
+                ..TxnColumns::default()
+            },
+            ops: OpColumns::default(),
+            side: SideTables {
+                list_start: vec![0],
+                ..SideTables::default()
+            },
+            is_open: false,
+        }
+    }
+
+    /// Makes room for what the reader knows will come.
+    pub fn reserve(&mut self, txns: usize, ops: usize) {
+        self.txns.session.reserve(txns);
+        self.txns.first_op.reserve(txns);
+        self.txns.outcome.reserve(txns);
+        self.ops.kind.reserve(ops);
+        self.ops.key.reserve(ops);
+        self.ops.value.reserve(ops);
+    }
+
+    /// A new session.
+    pub fn session(&mut self) -> SessionId {
+        self.session_count += 1;
+        if !self.session_names.is_empty() {
+            self.session_names.push(ValueId::NIL);
+        }
+        SessionId(self.session_count - 1)
+    }
+
+    /// A new session with the name that the input gives it.
+    pub fn named_session(&mut self, name: Datum) -> SessionId {
+        let session = self.session();
+        let name = self.values.intern(name);
+        self.session_names
+            .resize(self.session_count as usize, ValueId::NIL);
+        self.session_names[session.index()] = name;
+        session
+    }
+
+    /// How many sessions there are so far.
+    pub fn session_count(&self) -> usize {
+        self.session_count as usize
+    }
+
+    /// How many transactions were ended so far.
+    pub fn txn_count(&self) -> usize {
+        self.txns.outcome.len()
+    }
+
+    /// Opens a transaction; the operations that follow are its own until [`Builder::end`].
+    pub fn begin(&mut self, session: SessionId) {
+        assert!(!self.is_open, "a transaction is open already");
+        assert!(session.0 < self.session_count, "no such session");
+        self.is_open = true;
+        self.txns.session.push(session);
+    }
+
+    /// Names the open transaction.
+    pub fn name_txn(&mut self, name: Datum) {
+        let name = self.values.intern(name);
+        let row = self.open_row();
+        self.txns.name.resize(row + 1, ValueId::NIL);
+        self.txns.name[row] = name;
+    }
+
+    /// Gives the open transaction its times.
+    pub fn set_times(&mut self, times: TxnTimes) {
+        if times.is_empty() {
+            return;
+        }
+        let row = self.open_row();
+        self.txns.times.resize(row + 1, [NO_TIME; 4]);
+        self.txns.times[row] = [
+            pack(times.begin_request),
+            pack(times.begin_response),
+            pack(times.commit_request),
+            pack(times.commit_response),
+        ];
+    }
+
+    /// Closes the open transaction.
+    pub fn end(&mut self, outcome: Outcome) {
+        assert!(self.is_open, "no transaction is open");
+        self.is_open = false;
+        self.txns.outcome.push(outcome);
+        self.txns
+            .first_op
+            .push(u32::try_from(self.ops.kind.len()).expect("fewer than 2^32 operations"));
+    }
+
+    /// Adds a read of a key.
+    #[inline]
+    pub fn read(&mut self, key: KeyId, value: ValueId) -> OpId {
+        self.push(OpKind::Read, key, value.0)
+    }
+
+    /// Adds a write of a key.
+    #[inline]
+    pub fn write(&mut self, key: KeyId, value: ValueId) -> OpId {
+        self.push(OpKind::Write, key, value.0)
+    }
+
+    /// Adds a read whose answer the client never got.
+    pub fn read_unknown(&mut self, key: KeyId) -> OpId {
+        self.push(OpKind::ReadUnknown, key, 0)
+    }
+
+    /// Adds a read of a list.
+    pub fn read_list(&mut self, key: KeyId, list: &[ValueId]) -> OpId {
+        self.side.list_elements.extend_from_slice(list);
+        self.side
+            .list_start
+            .push(u32::try_from(self.side.list_elements.len()).expect("fewer than 2^32 elements"));
+        self.push(OpKind::ReadList, key, (self.side.list_start.len() - 2) as u32)
+    }
+
+    /// Adds a read of a list whose answer the client never got.
+    pub fn read_list_unknown(&mut self, key: KeyId) -> OpId {
+        self.push(OpKind::ReadListUnknown, key, 0)
+    }
+
+    /// Adds an append to a list.
+    pub fn append(&mut self, key: KeyId, value: ValueId) -> OpId {
+        self.push(OpKind::Append, key, value.0)
+    }
+
+    /// Adds an insert of a key.
+    pub fn insert(&mut self, key: KeyId, value: ValueId) -> OpId {
+        self.push(OpKind::Insert, key, value.0)
+    }
+
+    /// Adds a delete of a key.
+    pub fn delete(&mut self, key: KeyId, tombstone: Option<ValueId>) -> OpId {
+        match tombstone {
+            None => self.push(OpKind::Delete, key, 0),
+            Some(mark) => self.push(OpKind::DeleteMarked, key, mark.0),
+        }
+    }
+
+    /// Adds a read of a range of keys.
+    pub fn range_read(&mut self, range: RangeRead) -> OpId {
+        self.side.ranges.push(range);
+        self.push(OpKind::RangeRead, KeyId(0), (self.side.ranges.len() - 1) as u32)
+    }
+
+    /// Adds a read by predicate.
+    pub fn predicate_read(&mut self, read: PredicateRead) -> OpId {
+        self.side.predicate_reads.push(read);
+        self.push(
+            OpKind::PredicateRead,
+            KeyId(0),
+            (self.side.predicate_reads.len() - 1) as u32,
+        )
+    }
+
+    /// Adds a write by predicate.
+    pub fn predicate_write(&mut self, write: PredicateWrite) -> OpId {
+        self.side.predicate_writes.push(write);
+        self.push(
+            OpKind::PredicateWrite,
+            KeyId(0),
+            (self.side.predicate_writes.len() - 1) as u32,
+        )
+    }
+
+    /// Adds an operation whose ids are already those of this builder, as when a history is rewritten.
+    pub fn op(&mut self, op: Op<'_>) -> OpId {
+        match op {
+            Op::Read {
+                key,
+                value: Some(value),
+            } => self.read(key, value),
+            Op::Read { key, value: None } => self.read_unknown(key),
+            Op::ReadList {
+                key,
+                list: Some(list),
+            } => self.read_list(key, list),
+            Op::ReadList { key, list: None } => self.read_list_unknown(key),
+            Op::Write { key, value } => self.write(key, value),
+            Op::Append { key, value } => self.append(key, value),
+            Op::Insert { key, value } => self.insert(key, value),
+            Op::Delete { key, tombstone } => self.delete(key, tombstone),
+            Op::RangeRead(range) => self.range_read(range.clone()),
+            Op::PredicateRead(read) => self.predicate_read(read.clone()),
+            Op::PredicateWrite(write) => self.predicate_write(write.clone()),
+        }
+    }
+
+    /// Marks the last operation as refused by the database: it did not happen.
+    pub fn mark_failed(&mut self) {
+        self.ops.failed.push(self.last_op());
+    }
+
+    /// Gives the last operation its times.
+    pub fn set_op_times(&mut self, times: OpTimes) {
+        let op = self.last_op().index();
+        self.ops.times.resize(op + 1, (NO_TIME, NO_TIME));
+        self.ops.times[op] = (pack(times.request), pack(times.response));
+    }
+
+    /// Gives the last operation the place of its version in its key's version order.
+    pub fn set_op_version(&mut self, version: i64) {
+        let op = self.last_op().index();
+        self.ops.version.resize(op + 1, NO_TIME);
+        self.ops.version[op] = version;
+    }
+
+    /// The history.
+    pub fn finish(mut self) -> History {
+        assert!(!self.is_open, "the last transaction was not ended");
+        self.pad_optional_columns();
+        let is_grouped = self.txns.session.is_sorted();
+        if !is_grouped {
+            self.group_by_session();
+        }
+        let mut session_start = vec![0u32; self.session_count as usize + 1];
+        for session in &self.txns.session {
+            session_start[session.index() + 1] += 1;
+        }
+        for session in 0..self.session_count as usize {
+            session_start[session + 1] += session_start[session];
+        }
+        self.initial.recorded.sort_by_key(|&(key, _)| key);
+        self.initial.recorded.dedup_by_key(|&mut (key, _)| key);
+        History {
+            keys: self.keys,
+            values: self.values,
+            initial: self.initial,
+            clock: self.clock,
+            session_start,
+            session_names: self.session_names,
+            txns: self.txns,
+            ops: self.ops,
+            side: self.side,
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, kind: OpKind, key: KeyId, value: u32) -> OpId {
+        debug_assert!(self.is_open, "an operation outside a transaction");
+        self.ops.kind.push(kind);
+        self.ops.key.push(key.0);
+        self.ops.value.push(value);
+        OpId((self.ops.kind.len() - 1) as u32)
+    }
+
+    fn open_row(&self) -> usize {
+        assert!(self.is_open, "no transaction is open");
+        self.txns.session.len() - 1
+    }
+
+    fn last_op(&self) -> OpId {
+        assert!(!self.ops.kind.is_empty(), "no operation yet");
+        OpId((self.ops.kind.len() - 1) as u32)
+    }
+
+    fn pad_optional_columns(&mut self) {
+        fn pad<T: Clone>(column: &mut Vec<T>, rows: usize, filler: T) {
+            if !column.is_empty() {
+                column.resize(rows, filler);
+            }
+        }
+        let (txns, ops) = (self.txns.session.len(), self.ops.kind.len());
+        pad(&mut self.txns.name, txns, ValueId::NIL);
+        pad(&mut self.txns.times, txns, [NO_TIME; 4]);
+        pad(&mut self.ops.times, ops, (NO_TIME, NO_TIME));
+        pad(&mut self.ops.version, ops, NO_TIME);
+        // Without names of its own, a transaction is called by its number in the input, which grouping would lose.
+        if self.txns.name.is_empty() && !self.txns.session.is_sorted() {
+            self.txns.name = (1..=txns as i64)
+                .map(|number| self.values.intern_int(number))
+                .collect();
+        }
+    }
+
+    fn group_by_session(&mut self) {
+        let mut rows: Vec<u32> = (0..self.txns.session.len() as u32).collect();
+        rows.sort_by_key(|&row| self.txns.session[row as usize]);
+        let first_op = std::mem::take(&mut self.txns.first_op);
+        let mut op_rows: Vec<u32> = Vec::with_capacity(self.ops.kind.len());
+        self.txns.first_op = Vec::with_capacity(first_op.len());
+        self.txns.first_op.push(0);
+        for &row in &rows {
+            op_rows.extend(first_op[row as usize]..first_op[row as usize + 1]);
+            self.txns.first_op.push(op_rows.len() as u32);
+        }
+        permute(&mut self.txns.session, &rows);
+        permute(&mut self.txns.outcome, &rows);
+        permute(&mut self.txns.name, &rows);
+        permute(&mut self.txns.times, &rows);
+        permute(&mut self.ops.kind, &op_rows);
+        permute(&mut self.ops.key, &op_rows);
+        permute(&mut self.ops.value, &op_rows);
+        permute(&mut self.ops.times, &op_rows);
+        permute(&mut self.ops.version, &op_rows);
+        self.move_failed(&op_rows);
+    }
+
+    fn move_failed(&mut self, op_rows: &[u32]) {
+        if self.ops.failed.is_empty() {
+            return;
+        }
+        let old = std::mem::take(&mut self.ops.failed);
+        let moved = op_rows
+            .iter()
+            .enumerate()
+            .filter(|&(_, &row)| old.binary_search(&OpId(row)).is_ok());
+        self.ops.failed = moved.map(|(place, _)| OpId::from_index(place)).collect();
+    }
+}
+
+/// Reorders a column; an absent (empty) one stays so.
+fn permute<T: Copy>(column: &mut Vec<T>, rows: &[u32]) {
+    if !column.is_empty() {
+        *column = rows.iter().map(|&row| column[row as usize]).collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interleaved_sessions_come_out_grouped() {
+        let mut builder = Builder::new();
+        let (a, b) = (builder.session(), builder.session());
+        let x = builder.keys.intern("x".into());
+        for (session, value) in [(a, 1), (b, 2), (a, 3), (b, 4)] {
+            builder.begin(session);
+            builder.set_times(TxnTimes::span(value, None));
+            let value = builder.values.intern_int(value);
+            builder.write(x, value);
+            if value == ValueId(3) {
+                builder.mark_failed();
+            }
+            builder.end(Outcome::Committed);
+        }
+        let history = builder.finish();
+        let written: Vec<_> = (0..4).map(|op| history.op(OpId(op))).collect();
+        assert_eq!(
+            written,
+            [1, 3, 2, 4].map(|value| Op::Write {
+                key: x,
+                value: ValueId(value)
+            })
+        );
+        assert!(history.is_failed(OpId(1)) && history.failed_op_count() == 1);
+        let labels: Vec<_> = history.txns().map(|txn| history.txn_label(txn)).collect();
+        assert_eq!(labels, ["T1", "T3", "T2", "T4"]);
+        assert_eq!(history.times(crate::TxnId(1)).start(), Some(3));
+        assert_eq!(
+            history.session_txns(b).map(|txn| txn.0).collect::<Vec<_>>(),
+            [2, 3]
+        );
+        assert_eq!(history.txn_of(OpId(2)), crate::TxnId(2));
+    }
+
+    #[test]
+    fn an_empty_history_is_a_history() {
+        let history = Builder::new().finish();
+        assert_eq!(
+            (history.session_count(), history.txn_count(), history.op_count()),
+            (0, 0, 0)
+        );
+    }
+}

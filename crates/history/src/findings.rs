@@ -1,0 +1,122 @@
+//! What is wrong inside a transaction or between a read and its possible sources, whatever the order.
+//!
+//! A finding is a verdict about the database, never an error of the input.
+
+use std::fmt;
+
+use crate::{History, KeyId, OpId, TxnId, ValueId};
+
+/// A named way in which one read cannot be explained.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum FindingKind {
+    /// Nobody wrote the value, and it is not the initial one.
+    ThinAirRead,
+    /// Only transactions that did not commit wrote the value.
+    AbortedRead,
+    /// Only writes that their own transaction overwrote have the value.
+    IntermediateRead,
+    /// Only a later write of the same transaction has the value.
+    FutureRead,
+    /// The transaction had written the key, and read somebody else's value.
+    NotMyOwnWrite,
+    /// The transaction had written the key twice, and read the earlier value.
+    NotMyLastWrite,
+    /// Two reads of a key in one transaction, without a write of its own between them, differ.
+    NonRepeatableRead,
+}
+
+impl FindingKind {
+    /// The name as printed and as used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ThinAirRead => "thin-air read",
+            Self::AbortedRead => "aborted read",
+            Self::IntermediateRead => "intermediate read",
+            Self::FutureRead => "future read",
+            Self::NotMyOwnWrite => "not my own write",
+            Self::NotMyLastWrite => "not my last write",
+            Self::NonRepeatableRead => "non-repeatable read",
+        }
+    }
+}
+
+/// One such read, with the operations concerned.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// What is wrong.
+    pub kind: FindingKind,
+    /// The transaction that read.
+    pub txn: TxnId,
+    /// The read.
+    pub read: OpId,
+    /// The key read.
+    pub key: KeyId,
+    /// The value read.
+    pub value: ValueId,
+    /// The other operation concerned: the write that may not be read, or the read or write it contradicts.
+    pub other: Option<OpId>,
+}
+
+impl Finding {
+    /// The finding as a sentence.
+    pub fn sentence(&self, history: &History) -> String {
+        Sentence {
+            finding: self,
+            history,
+        }
+        .to_string()
+    }
+}
+
+struct Sentence<'a> {
+    finding: &'a Finding,
+    history: &'a History,
+}
+
+impl fmt::Display for Sentence<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (finding, history) = (self.finding, self.history);
+        let txn = history.txn_label(finding.txn);
+        let key = history.keys().original(finding.key);
+        let value = history.values().original(finding.value);
+        let other = finding
+            .other
+            .map(|op| history.txn_label(history.txn_of(op)))
+            .unwrap_or_default();
+        write!(out, "{txn} read {key} = {value}, ")?;
+        match finding.kind {
+            FindingKind::ThinAirRead if finding.other.is_some() => {
+                write!(
+                    out,
+                    "which nobody wrote, and {other} read another initial value of {key}"
+                )
+            }
+            FindingKind::ThinAirRead => write!(out, "which nobody wrote"),
+            FindingKind::AbortedRead => write!(out, "which only {other} wrote, and {other} did not commit"),
+            FindingKind::IntermediateRead => write!(out, "which {other} overwrote before it committed"),
+            FindingKind::FutureRead => write!(out, "which it wrote itself only later"),
+            FindingKind::NotMyOwnWrite => {
+                write!(out, "although it had itself written {}", self.other_value())
+            }
+            FindingKind::NotMyLastWrite => {
+                write!(
+                    out,
+                    "although it had itself overwritten that with {}",
+                    self.other_value()
+                )
+            }
+            FindingKind::NonRepeatableRead => write!(out, "but had read {} before", self.other_value()),
+        }
+    }
+}
+
+impl Sentence<'_> {
+    fn other_value(&self) -> String {
+        let op = self.finding.other.map(|op| self.history.op(op));
+        let value = op.and_then(|op| op.value());
+        value.map_or_else(
+            || "something else".into(),
+            |value| self.history.values().original(value).to_string(),
+        )
+    }
+}

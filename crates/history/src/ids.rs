@@ -1,0 +1,73 @@
+//! One type for each kind of index, so that a key can never be taken for a value.
+
+macro_rules! dense_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// The id as an index into a column.
+            #[inline]
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+
+            /// The id of a column's row; columns hold fewer than 2^32 rows.
+            #[inline]
+            pub fn from_index(index: usize) -> Self {
+                debug_assert!(index < u32::MAX as usize);
+                Self(index as u32)
+            }
+        }
+    };
+}
+
+dense_id!(
+    /// A session, numbered from 0 in the order of the input.
+    SessionId
+);
+dense_id!(
+    /// A transaction, numbered from 0; the transactions of a session are consecutive and in session order.
+    TxnId
+);
+dense_id!(
+    /// An operation, numbered from 0; the operations of a transaction are consecutive and in program order.
+    OpId
+);
+dense_id!(
+    /// A key, numbered from 0 in order of first appearance.
+    KeyId
+);
+
+/// A value. Equal ids are equal values.
+///
+/// Integers from 0 to 2^31 - 1, which are nearly all values of nearly all recordings, are their own id: they need
+/// neither a table nor a look-up. Any other value has the top bit set, and the rest is its place in [`crate::Values`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ValueId(pub u32);
+
+impl ValueId {
+    pub(crate) const TABLE_BIT: u32 = 1 << 31;
+
+    /// The absent value: null, nil, a key that does not exist.
+    pub const NIL: Self = Self(Self::TABLE_BIT);
+
+    /// The id of a small integer, or `None` if it has to be interned.
+    #[inline]
+    pub fn of_small_int(int: i64) -> Option<Self> {
+        (0..i64::from(Self::TABLE_BIT))
+            .contains(&int)
+            .then_some(Self(int as u32))
+    }
+
+    /// The small integer this id stands for, if it stands for one.
+    #[inline]
+    pub fn small_int(self) -> Option<u32> {
+        (self.0 & Self::TABLE_BIT == 0).then_some(self.0)
+    }
+
+    pub(crate) fn table_index(self) -> Option<usize> {
+        (self.0 & Self::TABLE_BIT != 0).then_some((self.0 & !Self::TABLE_BIT) as usize)
+    }
+}

@@ -1,0 +1,526 @@
+//! What every engine starts from: external reads, final writes, and the possible sources of each read.
+//!
+//! A read is *external* if the transaction neither wrote nor read the key before; a write is *final* if the
+//! transaction does not write the key again. Writes of one key and value form a group, and a read's sources are the
+//! group of its key and value, without its own transaction's write, and the initial state if that holds the value.
+//! So sources cost one number per read however many duplicates there are.
+//!
+//! One pass over the operations with a stamp per key, and one sort of the writes of each key: O(n log w) for w writes
+//! of a key.
+
+use crate::{Finding, FindingKind, History, InitialDefault, KeyId, Op, OpId, Outcome, TxnId, ValueId};
+
+/// The first read of a key in a transaction, before any write of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ExternalRead {
+    /// Who read.
+    pub txn: TxnId,
+    /// What key.
+    pub key: KeyId,
+    /// What value.
+    pub value: ValueId,
+    /// By which operation.
+    pub op: OpId,
+}
+
+/// The last write of a key in a transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FinalWrite {
+    /// Who wrote.
+    pub txn: TxnId,
+    /// What key.
+    pub key: KeyId,
+    /// What value.
+    pub value: ValueId,
+    /// By which operation.
+    pub op: OpId,
+}
+
+/// Where a read may have come from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sources<'i> {
+    /// Numbers of final writes of the same key and value, in the order of their transactions. The reader's own write
+    /// may be among them, and is no source.
+    pub writes: &'i [u32],
+    /// Whether the initial state holds the value.
+    pub initial: bool,
+}
+
+/// External reads, final writes and sources of the committed and unknown transactions of a history.
+#[derive(Clone, Debug, Default)]
+pub struct Index {
+    reads: Vec<ExternalRead>,
+    read_start: Vec<u32>,
+    read_group: Vec<u32>,
+    read_initial: Vec<bool>,
+    writes: Vec<FinalWrite>,
+    write_start: Vec<u32>,
+    write_group: Vec<u32>,
+    /// Numbers of writes, by key, value and transaction.
+    by_value: Vec<u32>,
+    group_start: Vec<u32>,
+    /// For each key the place of its writes in `by_value`.
+    key_start: Vec<u32>,
+    findings: Vec<Finding>,
+    unindexed: Option<OpId>,
+}
+
+const NO_GROUP: u32 = u32::MAX;
+
+impl Index {
+    /// Derives the index.
+    pub fn of(history: &History) -> Self {
+        let mut index = Self::default();
+        Scan::new(history).run(&mut index);
+        index.group_writes(history);
+        index.find_sources(history);
+        index.findings.sort_by_key(|finding| finding.read);
+        index
+    }
+
+    /// All external reads, transaction by transaction.
+    pub fn reads(&self) -> &[ExternalRead] {
+        &self.reads
+    }
+
+    /// All final writes, transaction by transaction.
+    pub fn writes(&self) -> &[FinalWrite] {
+        &self.writes
+    }
+
+    /// The numbers of a transaction's external reads.
+    #[inline]
+    pub fn reads_of(&self, txn: TxnId) -> std::ops::Range<usize> {
+        self.read_start[txn.index()] as usize..self.read_start[txn.index() + 1] as usize
+    }
+
+    /// The numbers of a transaction's final writes.
+    #[inline]
+    pub fn writes_of(&self, txn: TxnId) -> std::ops::Range<usize> {
+        self.write_start[txn.index()] as usize..self.write_start[txn.index() + 1] as usize
+    }
+
+    /// The numbers of all final writes of a key, sorted by value and then by transaction.
+    #[inline]
+    pub fn writes_to(&self, key: KeyId) -> &[u32] {
+        &self.by_value[self.key_start[key.index()] as usize..self.key_start[key.index() + 1] as usize]
+    }
+
+    /// Where a read may have come from.
+    #[inline]
+    pub fn sources(&self, read: usize) -> Sources<'_> {
+        let writes = match self.read_group[read] {
+            NO_GROUP => &[],
+            group => self.group(group),
+        };
+        Sources {
+            writes,
+            initial: self.read_initial[read],
+        }
+    }
+
+    /// The numbers of all final writes with the same key and value as this one, itself included.
+    pub fn same_value(&self, write: usize) -> &[u32] {
+        self.group(self.write_group[write])
+    }
+
+    /// What no order can explain, sorted by the read. Transactions of unknown outcome have findings too: these did not
+    /// commit.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// The first operation of a kind that the index leaves out (lists, ranges, predicates), if there is one.
+    pub fn unindexed(&self) -> Option<OpId> {
+        self.unindexed
+    }
+
+    fn group(&self, group: u32) -> &[u32] {
+        &self.by_value
+            [self.group_start[group as usize] as usize..self.group_start[group as usize + 1] as usize]
+    }
+
+    fn group_writes(&mut self, history: &History) {
+        self.key_start = vec![0; history.keys().len() + 1];
+        for write in &self.writes {
+            self.key_start[write.key.index() + 1] += 1;
+        }
+        for key in 0..history.keys().len() {
+            self.key_start[key + 1] += self.key_start[key];
+        }
+        let mut next = self.key_start.clone();
+        self.by_value = vec![0; self.writes.len()];
+        for (number, write) in self.writes.iter().enumerate() {
+            self.by_value[next[write.key.index()] as usize] = number as u32;
+            next[write.key.index()] += 1;
+        }
+        self.write_group = vec![0; self.writes.len()];
+        for key in 0..history.keys().len() {
+            self.group_key(self.key_start[key] as usize..self.key_start[key + 1] as usize);
+        }
+        self.group_start.push(self.by_value.len() as u32);
+    }
+
+    fn group_key(&mut self, places: std::ops::Range<usize>) {
+        let writes = &self.writes;
+        // Numbers already ascend by transaction, and the sort is stable.
+        self.by_value[places.clone()].sort_by_key(|&write| writes[write as usize].value);
+        let mut previous = None;
+        for place in places {
+            let write = self.by_value[place] as usize;
+            if previous != Some(self.writes[write].value) {
+                self.group_start.push(place as u32);
+                previous = Some(self.writes[write].value);
+            }
+            self.write_group[write] = self.group_start.len() as u32 - 1;
+        }
+    }
+
+    fn find_sources(&mut self, history: &History) {
+        self.read_group.reserve_exact(self.reads.len());
+        self.read_initial.reserve_exact(self.reads.len());
+        let mut guessed = GuessedInitial::default();
+        let mut sourceless = Vec::new();
+        for (number, read) in self.reads.iter().enumerate() {
+            let group = self.find_group(read);
+            let initial = match history.initial().value_of(read.key) {
+                Some(value) => value == read.value,
+                None => group == NO_GROUP && guessed.admits(read, history),
+            };
+            self.read_group.push(group);
+            self.read_initial.push(initial);
+            let foreign = |&write: &u32| self.writes[write as usize].txn != read.txn;
+            if !initial && (group == NO_GROUP || !self.group(group).iter().any(foreign)) {
+                sourceless.push(number);
+            }
+        }
+        if !sourceless.is_empty() {
+            let findings = sourceless
+                .iter()
+                .map(|&read| explain_sourceless(history, &self.reads[read], &guessed));
+            self.findings.extend(findings);
+        }
+    }
+
+    fn find_group(&self, read: &ExternalRead) -> u32 {
+        let writes = self.writes_to(read.key);
+        let place = writes.partition_point(|&write| self.writes[write as usize].value < read.value);
+        match writes.get(place) {
+            Some(&write) if self.writes[write as usize].value == read.value => {
+                self.write_group[write as usize]
+            }
+            _ => NO_GROUP,
+        }
+    }
+}
+
+/// Where the initial values are unknown, a value that nobody wrote is the initial one; there can be only one per key.
+#[derive(Default)]
+struct GuessedInitial {
+    read_of: Vec<Option<OpId>>,
+}
+
+impl GuessedInitial {
+    fn admits(&mut self, read: &ExternalRead, history: &History) -> bool {
+        debug_assert_eq!(history.initial().default, InitialDefault::UnknownButOne);
+        self.read_of.resize(history.keys().len(), None);
+        let first = *self.read_of[read.key.index()].get_or_insert(read.op);
+        history.op(first).value() == Some(read.value)
+    }
+
+    fn read_of(&self, key: KeyId) -> Option<OpId> {
+        self.read_of.get(key.index()).copied().flatten()
+    }
+}
+
+/// Names why a read has no source; looks through the whole history, since that happens once or never.
+fn explain_sourceless(history: &History, read: &ExternalRead, guessed: &GuessedInitial) -> Finding {
+    let mut aborted = None;
+    let mut intermediate = None;
+    let mut own = None;
+    for (txn, op) in writes_of_value(history, read.key, read.value) {
+        match history.outcome(txn) {
+            _ if txn == read.txn => own = own.or(Some(op)),
+            Outcome::Aborted => aborted = aborted.or(Some(op)),
+            _ => intermediate = intermediate.or(Some(op)),
+        }
+    }
+    let (kind, other) = match (aborted, intermediate, own) {
+        (Some(op), _, _) => (FindingKind::AbortedRead, Some(op)),
+        (_, Some(op), _) => (FindingKind::IntermediateRead, Some(op)),
+        (_, _, Some(op)) => (FindingKind::FutureRead, Some(op)),
+        _ => (FindingKind::ThinAirRead, guessed.read_of(read.key)),
+    };
+    Finding {
+        kind,
+        txn: read.txn,
+        read: read.op,
+        key: read.key,
+        value: read.value,
+        other,
+    }
+}
+
+fn writes_of_value(history: &History, key: KeyId, value: ValueId) -> impl Iterator<Item = (TxnId, OpId)> {
+    let matches = move |op: &Op<'_>| op.key() == Some(key) && op.written() == Some(value);
+    history.txns().flat_map(move |txn| {
+        history
+            .ops(txn)
+            .filter(move |(_, op)| matches(op))
+            .map(move |(id, _)| (txn, id))
+    })
+}
+
+/// The pass over the operations.
+struct Scan<'h> {
+    history: &'h History,
+    /// For each key: the transaction that touched it last, and what it knows of it.
+    touched: Vec<Touch>,
+}
+
+#[derive(Clone, Copy)]
+struct Touch {
+    stamp: u32,
+    /// The last operation of the transaction on the key.
+    op: OpId,
+    /// The number of the transaction's final write of the key, or `NO_WRITE`.
+    write: u32,
+}
+
+const NO_WRITE: u32 = u32::MAX;
+
+impl<'h> Scan<'h> {
+    fn new(history: &'h History) -> Self {
+        let untouched = Touch {
+            stamp: u32::MAX,
+            op: OpId(0),
+            write: NO_WRITE,
+        };
+        Self {
+            history,
+            touched: vec![untouched; history.keys().len()],
+        }
+    }
+
+    fn run(mut self, index: &mut Index) {
+        index.read_start.push(0);
+        index.write_start.push(0);
+        for txn in self.history.txns() {
+            if self.history.outcome(txn) != Outcome::Aborted {
+                for (id, op) in self.history.ops(txn) {
+                    self.visit(index, txn, id, op);
+                }
+            }
+            index.read_start.push(index.reads.len() as u32);
+            index.write_start.push(index.writes.len() as u32);
+        }
+    }
+
+    fn visit(&mut self, index: &mut Index, txn: TxnId, id: OpId, op: Op<'_>) {
+        match op {
+            Op::Read {
+                key,
+                value: Some(value),
+            } => self.visit_read(index, txn, id, key, value),
+            Op::Read { value: None, .. } | Op::ReadList { list: None, .. } => {}
+            Op::Write { key, .. } | Op::Insert { key, .. } | Op::Delete { key, .. } => {
+                self.visit_write(index, txn, id, key, op.written().unwrap_or(ValueId::NIL));
+            }
+            _ => index.unindexed = index.unindexed.or(Some(id)),
+        }
+    }
+
+    fn visit_write(&mut self, index: &mut Index, txn: TxnId, op: OpId, key: KeyId, value: ValueId) {
+        let touch = &mut self.touched[key.index()];
+        if touch.stamp == txn.0 && touch.write != NO_WRITE {
+            index.writes[touch.write as usize] = FinalWrite { txn, key, value, op };
+            touch.op = op;
+            return;
+        }
+        *touch = Touch {
+            stamp: txn.0,
+            op,
+            write: index.writes.len() as u32,
+        };
+        index.writes.push(FinalWrite { txn, key, value, op });
+    }
+
+    fn visit_read(&mut self, index: &mut Index, txn: TxnId, op: OpId, key: KeyId, value: ValueId) {
+        let touch = self.touched[key.index()];
+        if touch.stamp != txn.0 {
+            self.touched[key.index()] = Touch {
+                stamp: txn.0,
+                op,
+                write: NO_WRITE,
+            };
+            index.reads.push(ExternalRead { txn, key, value, op });
+            return;
+        }
+        if self.history.op(touch.op).value() == Some(value) {
+            return;
+        }
+        let kind = if touch.write == NO_WRITE {
+            FindingKind::NonRepeatableRead
+        } else {
+            self.kind_after_own_write(txn, op, key, value)
+        };
+        index.findings.push(Finding {
+            kind,
+            txn,
+            read: op,
+            key,
+            value,
+            other: Some(touch.op),
+        });
+    }
+
+    fn kind_after_own_write(&self, txn: TxnId, read: OpId, key: KeyId, value: ValueId) -> FindingKind {
+        let wrote = |op: &Op<'_>| op.key() == Some(key) && op.written() == Some(value);
+        let (mut before, mut after) = (false, false);
+        for (id, op) in self.history.ops(txn).filter(|(_, op)| wrote(op)) {
+            before |= id < read;
+            after |= id > read;
+            debug_assert!(id != read, "a read does not write ({op:?})");
+        }
+        match (before, after) {
+            (true, _) => FindingKind::NotMyLastWrite,
+            (false, true) => FindingKind::FutureRead,
+            _ => FindingKind::NotMyOwnWrite,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Builder;
+
+    /// `r x 1`, `w x 1`; transactions are their own sessions; initial values are 0.
+    fn history(txns: &[(&str, Outcome)]) -> History {
+        let mut builder = Builder::new();
+        builder.initial = crate::InitialState::all(ValueId(0));
+        for (ops, outcome) in txns {
+            let session = builder.session();
+            builder.begin(session);
+            let words: Vec<&str> = ops.split_whitespace().collect();
+            for op in words.chunks(3) {
+                let key = builder.keys.intern(op[1].into());
+                let value = builder.values.intern_int(op[2].parse().unwrap());
+                if op[0] == "r" {
+                    builder.read(key, value)
+                } else {
+                    builder.write(key, value)
+                };
+            }
+            builder.end(*outcome);
+        }
+        builder.finish()
+    }
+
+    fn kinds(txns: &[(&str, Outcome)]) -> Vec<FindingKind> {
+        Index::of(&history(txns))
+            .findings()
+            .iter()
+            .map(|finding| finding.kind)
+            .collect()
+    }
+
+    use Outcome::{Aborted, Committed, Unknown};
+
+    #[test]
+    fn each_kind_is_found() {
+        use FindingKind::*;
+        assert_eq!(kinds(&[("r x 1", Committed)]), [ThinAirRead]);
+        assert_eq!(kinds(&[("r x 1", Committed), ("w x 1", Aborted)]), [AbortedRead]);
+        assert_eq!(
+            kinds(&[("r x 1", Committed), ("w x 1 w x 2", Committed)]),
+            [IntermediateRead]
+        );
+        assert_eq!(kinds(&[("r x 1 w x 1", Committed)]), [FutureRead]);
+        assert_eq!(kinds(&[("w x 1 r x 0", Committed)]), [NotMyOwnWrite]);
+        assert_eq!(kinds(&[("w x 1 w x 2 r x 1", Committed)]), [NotMyLastWrite]);
+        assert_eq!(
+            kinds(&[("r x 0 r x 1", Committed), ("w x 1", Committed)]),
+            [NonRepeatableRead]
+        );
+    }
+
+    #[test]
+    fn a_committed_duplicate_explains_a_read_of_an_aborted_value() {
+        assert_eq!(
+            kinds(&[("r x 1", Committed), ("w x 1", Aborted), ("w x 1", Committed)]),
+            []
+        );
+        assert_eq!(
+            kinds(&[
+                ("r x 1", Committed),
+                ("w x 1 w x 2", Committed),
+                ("w x 1", Unknown)
+            ]),
+            []
+        );
+        assert_eq!(kinds(&[("r x 1 w x 1", Committed), ("w x 1", Committed)]), []);
+    }
+
+    #[test]
+    fn only_external_reads_and_final_writes_are_listed() {
+        let history = history(&[
+            ("r x 0 r x 0 w x 1 r x 1 w x 2 w y 5", Committed),
+            ("w y 5 r x 2", Committed),
+        ]);
+        let index = Index::of(&history);
+        let reads: Vec<_> = index
+            .reads()
+            .iter()
+            .map(|read| (read.txn.0, read.key.0, read.value.0))
+            .collect();
+        assert_eq!(reads, [(0, 0, 0), (1, 0, 2)]);
+        let writes: Vec<_> = index
+            .writes()
+            .iter()
+            .map(|write| (write.txn.0, write.key.0, write.value.0))
+            .collect();
+        assert_eq!(writes, [(0, 0, 2), (0, 1, 5), (1, 1, 5)]);
+        assert_eq!(
+            index.sources(0),
+            Sources {
+                writes: &[],
+                initial: true
+            }
+        );
+        assert_eq!(
+            index.sources(1),
+            Sources {
+                writes: &[0],
+                initial: false
+            }
+        );
+        assert_eq!(index.same_value(1), [1, 2]);
+        assert_eq!(index.writes_to(KeyId(1)), [1, 2]);
+    }
+
+    #[test]
+    fn an_unknown_initial_value_is_one_value() {
+        let mut builder = Builder::new();
+        builder.initial = crate::InitialState::unknown();
+        let x = builder.keys.intern("x".into());
+        for value in [7, 7, 8] {
+            let session = builder.session();
+            builder.begin(session);
+            builder.read(x, ValueId(value));
+            builder.end(Committed);
+        }
+        let history = builder.finish();
+        let index = Index::of(&history);
+        assert!(index.sources(0).initial && index.sources(1).initial && !index.sources(2).initial);
+        let sentences: Vec<_> = index
+            .findings()
+            .iter()
+            .map(|finding| finding.sentence(&history))
+            .collect();
+        assert_eq!(
+            sentences,
+            ["T3 read x = 8, which nobody wrote, and T1 read another initial value of x"]
+        );
+    }
+}

@@ -1,0 +1,31 @@
+//! What clients observed: sessions, transactions, operations, outcomes and times, in columns.
+//!
+//! A [`History`] is built once with a [`Builder`] and never changes afterwards.
+//! [`Index`] derives from it what every engine starts from: the external reads, the final writes, and for each read
+//! the writes it may have come from; what no explanation can repair is a [`Finding`].
+//!
+//! The crate knows nothing of files and nothing of levels.
+
+mod builder;
+mod datum;
+mod findings;
+mod ids;
+mod index;
+mod initial;
+mod intern;
+mod model;
+mod ops;
+mod summary;
+mod times;
+
+pub use builder::Builder;
+pub use datum::Datum;
+pub use findings::{Finding, FindingKind};
+pub use ids::{KeyId, OpId, SessionId, TxnId, ValueId};
+pub use index::{ExternalRead, FinalWrite, Index, Sources};
+pub use initial::{InitialDefault, InitialState};
+pub use intern::{Keys, Values};
+pub use model::{History, Outcome};
+pub use ops::{Bound, Change, Op, PredicateRead, PredicateWrite, RangeRead, Row};
+pub use summary::Summary;
+pub use times::{Clock, OpTimes, TxnTimes};

@@ -1,0 +1,1 @@
+//! Chains, reachability, incremental topological order, components and shortest cycles of plain graphs.

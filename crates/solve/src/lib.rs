@@ -1,0 +1,1 @@
+//! CDCL modulo acyclicity that decides only what the current order violates.

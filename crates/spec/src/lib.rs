@@ -1,0 +1,1 @@
+//! The language of isolation levels, the standard levels as text, and their reference semantics.

@@ -1,0 +1,1 @@
+//! Histories from levels, within a scope; comparison of levels.

@@ -1,0 +1,1 @@
+//! Brute-force oracles, history generators and the corpus, for tests only.

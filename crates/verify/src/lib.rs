@@ -1,0 +1,1 @@
+//! A history and a level in, a verdict with its certificate out.
