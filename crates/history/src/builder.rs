@@ -98,6 +98,20 @@ impl Builder {
         self.txns.outcome.len()
     }
 
+    /// How many operations there are so far.
+    pub fn op_count(&self) -> usize {
+        self.ops.kind.len()
+    }
+
+    /// The bytes that the columns and tables hold on the heap so far.
+    pub fn heap_bytes(&self) -> usize {
+        self.keys.heap_bytes()
+            + self.values.heap_bytes()
+            + self.txns.heap_bytes()
+            + self.ops.heap_bytes()
+            + self.side.heap_bytes()
+    }
+
     /// Opens a transaction; the operations that follow are its own until [`Builder::end`].
     pub fn begin(&mut self, session: SessionId) {
         assert!(!self.is_open, "a transaction is open already");

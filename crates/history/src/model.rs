@@ -304,28 +304,49 @@ impl History {
 
     /// The bytes that the columns and tables hold on the heap.
     pub fn heap_bytes(&self) -> usize {
-        fn bytes<T>(column: &Vec<T>) -> usize {
-            column.capacity() * size_of::<T>()
-        }
         self.keys.heap_bytes()
             + self.values.heap_bytes()
             + bytes(&self.session_start)
-            + bytes(&self.txns.session)
-            + bytes(&self.txns.first_op)
-            + bytes(&self.txns.outcome)
-            + bytes(&self.txns.name)
-            + bytes(&self.txns.times)
-            + bytes(&self.ops.kind)
-            + bytes(&self.ops.key)
-            + bytes(&self.ops.value)
-            + bytes(&self.ops.times)
-            + bytes(&self.ops.version)
-            + bytes(&self.side.list_elements)
-            + bytes(&self.side.list_start)
+            + self.txns.heap_bytes()
+            + self.ops.heap_bytes()
+            + self.side.heap_bytes()
+    }
+}
+
+fn bytes<T>(column: &Vec<T>) -> usize {
+    column.capacity() * size_of::<T>()
+}
+
+impl TxnColumns {
+    pub fn heap_bytes(&self) -> usize {
+        bytes(&self.session)
+            + bytes(&self.first_op)
+            + bytes(&self.outcome)
+            + bytes(&self.name)
+            + bytes(&self.times)
+    }
+}
+
+impl OpColumns {
+    pub fn heap_bytes(&self) -> usize {
+        bytes(&self.kind)
+            + bytes(&self.key)
+            + bytes(&self.value)
+            + bytes(&self.failed)
+            + bytes(&self.times)
+            + bytes(&self.version)
     }
 }
 
 impl SideTables {
+    pub fn heap_bytes(&self) -> usize {
+        bytes(&self.list_elements)
+            + bytes(&self.list_start)
+            + bytes(&self.ranges)
+            + bytes(&self.predicate_reads)
+            + bytes(&self.predicate_writes)
+    }
+
     fn list(&self, place: usize) -> &[ValueId] {
         &self.list_elements[self.list_start[place] as usize..self.list_start[place + 1] as usize]
     }

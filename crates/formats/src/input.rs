@@ -1,0 +1,215 @@
+//! Files, folders and standard input to histories.
+//!
+//! Compression is recognised by its magic number and taken off while reading; the format is recognised from the first
+//! bytes. A folder is one history: of Cobra logs or of Viper logs.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use history::History;
+
+use crate::error::{Error, Place};
+use crate::{
+    Format, ReadOptions, Source, Warning, awdit, cobra, dbcop_bincode, dbcop_hist, dbcop_json, detect,
+    jepsen, native_jsonl, notation, polysi, viper,
+};
+
+/// Where a history comes from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Input {
+    /// A file or a folder.
+    Path(PathBuf),
+    /// Standard input.
+    Stdin,
+}
+
+impl Input {
+    /// The input that a command line names: `-` is standard input.
+    pub fn named(name: impl Into<PathBuf>) -> Self {
+        match name.into() {
+            path if path == Path::new("-") => Self::Stdin,
+            path => Self::Path(path),
+        }
+    }
+}
+
+/// A history with how it was read.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// What was observed.
+    pub history: History,
+    /// The format it was in.
+    pub format: Format,
+    /// What is worth knowing about the input.
+    pub warnings: Vec<Warning>,
+}
+
+impl Loaded {
+    /// A history that was read without anything to say about it.
+    pub fn new(history: History, format: Format) -> Self {
+        Self {
+            history,
+            format,
+            warnings: Vec::new(),
+        }
+    }
+}
+
+/// Reads a history.
+pub fn read(input: &Input, options: &ReadOptions) -> Result<Loaded, Error> {
+    match input {
+        Input::Stdin => read_stream("standard input", io::stdin().lock(), options),
+        Input::Path(path) if path.is_dir() => read_folder(path, options),
+        Input::Path(path) => {
+            let name = path.display().to_string();
+            let file = File::open(path).map_err(|error| Error::io(&name, &error))?;
+            read_stream(&name, file, options)
+        }
+    }
+}
+
+/// Reads a history from memory; the name is for messages.
+pub fn read_bytes(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Loaded, Error> {
+    read_stream(name, bytes, options)
+}
+
+fn read_stream<'a>(name: &str, stream: impl Read + 'a, options: &ReadOptions) -> Result<Loaded, Error> {
+    let mut source = open(name, stream, options)?;
+    let format = match options.format {
+        Some(format) => format,
+        None => detect::of_source(&mut source)?,
+    };
+    read_source(&mut source, format, options)
+}
+
+fn read_source(source: &mut Source<'_>, format: Format, options: &ReadOptions) -> Result<Loaded, Error> {
+    match format {
+        Format::Native => native_jsonl::read(source, options),
+        Format::Notation => notation::read(source, options),
+        Format::DbcopBincode => dbcop_bincode::read(source, options),
+        Format::DbcopJson => dbcop_json::read(source, options),
+        Format::DbcopHist => dbcop_hist::read(source, options),
+        Format::Cobra => cobra::read(source, options),
+        Format::Viper => viper::read(source, options),
+        Format::Polysi => polysi::read(source, options),
+        Format::Awdit => awdit::read(source, options),
+        Format::JepsenEdn => jepsen::read_edn(source, options),
+        Format::JepsenJson => jepsen::read_json(source, options),
+    }
+}
+
+/// Takes off compression, which may be none.
+fn open<'a>(name: &str, mut stream: impl Read + 'a, options: &ReadOptions) -> Result<Source<'a>, Error> {
+    let mut magic = [0; 4];
+    let length = read_up_to(&mut stream, &mut magic).map_err(|error| Error::io(name, &error))?;
+    let whole = io::Cursor::new(magic).take(length as u64).chain(stream);
+    match magic {
+        [0x1f, 0x8b, ..] => Ok(Source::new(
+            name,
+            flate2::read::MultiGzDecoder::new(io::BufReader::with_capacity(64 << 10, whole)),
+            options,
+        )),
+        [0x28, 0xb5, 0x2f, 0xfd] => {
+            let decoder = zstd::stream::read::Decoder::new(whole).map_err(|error| Error::io(name, &error))?;
+            Ok(Source::new(name, decoder, options))
+        }
+        _ => Ok(Source::new(name, whole, options)),
+    }
+}
+
+fn read_up_to(stream: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut length = 0;
+    while length < buffer.len() {
+        match stream.read(&mut buffer[length..]) {
+            Ok(0) => break,
+            Ok(count) => length += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(length)
+}
+
+/// The logs of a folder, each one session.
+pub(crate) struct Folder<'o> {
+    /// The name of the folder.
+    pub name: String,
+    logs: Vec<PathBuf>,
+    options: &'o ReadOptions,
+}
+
+impl Folder<'_> {
+    /// Opens the logs one after the other, in the order of their numbers.
+    pub fn sources(&self) -> impl Iterator<Item = Result<Source<'static>, Error>> {
+        self.logs.iter().map(|path| {
+            let name = path.display().to_string();
+            let file = File::open(path).map_err(|error| Error::io(&name, &error))?;
+            open(&name, file, self.options)
+        })
+    }
+}
+
+fn read_folder(path: &Path, options: &ReadOptions) -> Result<Loaded, Error> {
+    let name = path.display().to_string();
+    let cobra = logs_in(path, 'T').map_err(|error| Error::io(&name, &error))?;
+    let viper = logs_in(path, 'J').map_err(|error| Error::io(&name, &error))?;
+    let nested = logs_in(&path.join("json"), 'J').unwrap_or_default();
+    let folder = |logs| Folder {
+        name: name.clone(),
+        logs,
+        options,
+    };
+    match options.format {
+        Some(Format::Cobra) => cobra::read_folder(&folder(cobra), options),
+        Some(Format::Viper) if viper.is_empty() => viper::read_folder(&folder(nested), options),
+        Some(Format::Viper) => viper::read_folder(&folder(viper), options),
+        Some(format) => Err(Error::input(
+            &name,
+            Place::Whole,
+            format!("a file, as {format} is no folder"),
+            "a folder",
+        )),
+        None if !cobra.is_empty() && viper.is_empty() => cobra::read_folder(&folder(cobra), options),
+        None if !cobra.is_empty() => Err(Error::unknown_format(&name, "both T*.log and J*.log files")
+            .with_hint("choose with --format cobra or --format viper")),
+        None if !viper.is_empty() => viper::read_folder(&folder(viper), options),
+        None if !nested.is_empty() => viper::read_folder(&folder(nested), options),
+        None => Err(Error::unknown_format(
+            &name,
+            "a folder with neither T*.log (Cobra) nor J*.log (Viper) files",
+        )),
+    }
+}
+
+/// The files of a folder that are called like `T12.log`, compressed or not, by number and name.
+fn logs_in(folder: &Path, initial: char) -> io::Result<Vec<PathBuf>> {
+    let mut logs = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
+        let plain = name
+            .strip_suffix(".gz")
+            .or(name.strip_suffix(".zst"))
+            .unwrap_or(name);
+        if let Some(stem) = plain.strip_suffix(".log")
+            && stem.starts_with(initial)
+            && !path.is_dir()
+        {
+            logs.push((first_number(stem), path));
+        }
+    }
+    logs.sort();
+    Ok(logs.into_iter().map(|(_, path)| path).collect())
+}
+
+fn first_number(stem: &str) -> u64 {
+    let digits = stem.trim_start_matches(|char: char| !char.is_ascii_digit());
+    let end = digits
+        .find(|char: char| !char.is_ascii_digit())
+        .unwrap_or(digits.len());
+    digits[..end].parse().unwrap_or(u64::MAX)
+}

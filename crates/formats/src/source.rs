@@ -1,0 +1,231 @@
+//! A window on the input: decompressed bytes, a block at a time.
+//!
+//! Text readers take blocks of whole lines, binary readers take records; both parse slices, so nothing is copied or
+//! allocated for each line. The window is 256 KiB and grows only when one line or record is longer.
+
+use std::io::{self, Read};
+
+use history::Builder;
+
+use crate::error::{Error, Place};
+use crate::options::ReadOptions;
+
+/// The usual size of the window.
+const WINDOW: usize = 256 << 10;
+
+/// The decompressed bytes of one file, with its name and where we are in it.
+pub struct Source<'a> {
+    file: String,
+    reader: Box<dyn Read + 'a>,
+    buffer: Vec<u8>,
+    /// What of the buffer was not consumed yet.
+    start: usize,
+    end: usize,
+    /// What of the buffer belongs to the block that was handed out last.
+    handed_out: usize,
+    /// The offset in the input of the first byte of the buffer.
+    buffer_offset: u64,
+    /// Line breaks consumed so far.
+    lines: u64,
+    is_at_end: bool,
+    input_limit: u64,
+    memory_limit: u64,
+}
+
+/// Whole lines of the input.
+#[derive(Clone, Copy, Debug)]
+pub struct Block<'s> {
+    /// The lines with their line breaks; only the last of the input may lack one.
+    pub bytes: &'s [u8],
+    /// The number of the first line, from 1.
+    pub first_line: u64,
+    /// The name of the file.
+    pub file: &'s str,
+}
+
+impl Block<'_> {
+    /// The place of a byte of the block, as line and column.
+    pub fn place(&self, index: usize) -> Place {
+        let before = &self.bytes[..index.min(self.bytes.len())];
+        let line = before.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        let column = before.iter().rev().take_while(|&&byte| byte != b'\n').count() as u64;
+        Place::Column(self.first_line + line, column + 1)
+    }
+
+    /// An error at a byte of the block, showing the rest of its line.
+    pub fn error(&self, index: usize, expected: impl Into<String>) -> Error {
+        let rest = &self.bytes[index.min(self.bytes.len())..];
+        let line_end = rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
+        let found = match (line_end, rest.is_empty()) {
+            (0, true) => "the end of the file".into(),
+            (0, false) => "the end of the line".into(),
+            _ => crate::error::excerpt(&rest[..line_end]),
+        };
+        Error::input(self.file, self.place(index), expected, found)
+    }
+}
+
+impl<'a> Source<'a> {
+    /// A source of bytes that are already decompressed.
+    pub fn new(file: &str, reader: impl Read + 'a, options: &ReadOptions) -> Self {
+        Self {
+            file: file.to_owned(),
+            reader: Box::new(reader),
+            buffer: Vec::new(),
+            start: 0,
+            end: 0,
+            handed_out: 0,
+            buffer_offset: 0,
+            lines: 0,
+            is_at_end: false,
+            input_limit: options.input_limit.min(ReadOptions::LARGEST_INPUT),
+            memory_limit: options.memory_limit,
+        }
+    }
+
+    /// The name of the file.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The offset of the next byte, after decompression.
+    pub fn offset(&self) -> u64 {
+        self.buffer_offset + self.start as u64
+    }
+
+    /// The bytes ahead: at least `wanted` of them, unless the input ends before. They are not consumed.
+    pub fn peek(&mut self, wanted: usize) -> Result<&[u8], Error> {
+        self.release_block();
+        if self.end - self.start < wanted && !self.is_at_end {
+            self.fill(wanted)?;
+        }
+        Ok(&self.buffer[self.start..self.end])
+    }
+
+    /// Consumes bytes that were peeked at.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    #[inline]
+    pub fn consume(&mut self, count: usize) {
+        assert!(count <= self.end - self.start, "consumed more than was there");
+        self.start += count;
+    }
+
+    /// Whether nothing is left.
+    pub fn is_empty(&mut self) -> Result<bool, Error> {
+        Ok(self.peek(1)?.is_empty())
+    }
+
+    /// The next lines, as many whole ones as the window holds; `None` at the end. The block is consumed by the next
+    /// call.
+    pub fn next_block(&mut self) -> Result<Option<Block<'_>>, Error> {
+        self.release_block();
+        let mut searched = 0;
+        let length = loop {
+            let window = &self.buffer[self.start..self.end];
+            if let Some(last) = window[searched..].iter().rposition(|&byte| byte == b'\n') {
+                break searched + last + 1;
+            }
+            searched = window.len();
+            if self.is_at_end {
+                break searched;
+            }
+            self.fill(searched.max(WINDOW / 2) * 2)?;
+        };
+        if length == 0 {
+            return Ok(None);
+        }
+        self.handed_out = length;
+        Ok(Some(Block {
+            bytes: &self.buffer[self.start..self.start + length],
+            first_line: self.lines + 1,
+            file: &self.file,
+        }))
+    }
+
+    /// All that is left, for formats that are one value. Costs its size.
+    pub fn read_to_end(&mut self) -> Result<&[u8], Error> {
+        self.release_block();
+        while !self.is_at_end {
+            let held = self.end - self.start;
+            self.fill((held + 1).max(WINDOW) * 2)?;
+        }
+        Ok(&self.buffer[self.start..self.end])
+    }
+
+    /// An error at the next byte.
+    pub fn error(&self, expected: impl Into<String>, found: impl Into<String>) -> Error {
+        Error::input(&self.file, Place::Byte(self.offset()), expected, found)
+    }
+
+    /// Whether the model keeps within the memory limit; readers ask after each block or transaction.
+    #[inline]
+    pub fn check_memory(&self, builder: &Builder) -> Result<(), Error> {
+        if builder.heap_bytes() as u64 <= self.memory_limit {
+            return Ok(());
+        }
+        let sentence = format!(
+            "the history needs more than the memory limit of {} bytes after {} transactions",
+            self.memory_limit,
+            builder.txn_count()
+        );
+        Err(Error::limit(&self.file, Place::Byte(self.offset()), sentence))
+    }
+
+    fn release_block(&mut self) {
+        if self.handed_out > 0 {
+            let block = &self.buffer[self.start..self.start + self.handed_out];
+            self.lines += block.iter().filter(|&&byte| byte == b'\n').count() as u64;
+            self.start += self.handed_out;
+            self.handed_out = 0;
+        }
+    }
+
+    /// Reads until `wanted` bytes are ahead or the input ends.
+    #[cold]
+    fn fill(&mut self, wanted: usize) -> Result<(), Error> {
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.buffer_offset += self.start as u64;
+        self.end -= self.start;
+        self.start = 0;
+        while self.end < wanted && !self.is_at_end {
+            // The buffer follows what really came: a wanted size may come from a broken file.
+            let room = (self.end * 2).clamp(WINDOW, wanted.max(WINDOW));
+            if self.buffer.len() < room {
+                self.buffer.resize(room, 0);
+            }
+            self.read_some()?;
+        }
+        Ok(())
+    }
+
+    fn read_some(&mut self) -> Result<(), Error> {
+        match self.reader.read(&mut self.buffer[self.end..]) {
+            Ok(0) => self.is_at_end = true,
+            Ok(count) => self.end += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(self.read_error(&error)),
+        }
+        let total = self.buffer_offset + self.end as u64;
+        if total > self.input_limit {
+            let sentence = format!("the input has more than {} bytes", self.input_limit);
+            return Err(Error::limit(&self.file, Place::Byte(total), sentence)
+                .with_hint("a larger memory limit allows more"));
+        }
+        Ok(())
+    }
+
+    fn read_error(&self, error: &io::Error) -> Error {
+        let is_content = matches!(
+            error.kind(),
+            io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof
+        );
+        // The decompressors report broken data in these ways, and zstd's own codes as `Other`.
+        if is_content || error.kind() == io::ErrorKind::Other {
+            let place = Place::Byte(self.buffer_offset + self.end as u64);
+            return Error::input(&self.file, place, "more compressed data", error.to_string());
+        }
+        Error::io(&self.file, error)
+    }
+}
