@@ -1,1 +1,22 @@
-//! Chains, reachability, incremental topological order, components and shortest cycles of plain graphs.
+//! Chains, reachability, incremental topological order, components and cheapest paths of plain graphs.
+//!
+//! Nodes are `u32` numbers from 0; the crate knows nothing of transactions.
+
+mod chains;
+mod components;
+mod graph;
+mod incremental;
+mod path;
+mod reach;
+mod topological;
+
+pub use chains::Chains;
+pub use components::{Components, components};
+pub use graph::{Digraph, Edge, EdgeId};
+pub use incremental::{IncrementalOrder, Inserted};
+pub use path::{PathSearch, cheapest_cycle};
+pub use reach::{Improved, Reach};
+pub use topological::{topological_order, topological_order_by};
+
+/// No node, no edge, no chain.
+pub const NONE: u32 = u32::MAX;
