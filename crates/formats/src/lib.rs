@@ -26,6 +26,7 @@ mod output;
 mod polysi;
 mod scan;
 mod source;
+mod unused_keys;
 mod viper;
 mod warning;
 
