@@ -8,6 +8,12 @@
 //! below, `s` reads key `x` with the external read `r`, `t` is a source of it, `u` another writer of `x` (not `s`, not
 //! `t`), and wherever a transaction of unknown outcome takes part in a clause as reader or writer, the literal that it
 //! did not commit (`not In`) belongs to the clause too; for committed transactions there is no such literal.
+//!
+//! The checker insists on `not In` only where the clause would be false without it, and accepts it for every unknown
+//! transaction that takes part. An unknown transaction that did not commit has no place of its own in an explanation,
+//! so its events may be thought of at the end of the order: what leads *to* them holds by itself, and what leads *from*
+//! them needs `not In`. (Without real time they may be thought of in their session instead, and nothing needs it.)
+//! Aborted transactions have no events, and nothing in a clause may name them.
 
 use history::{OpId, TxnId};
 
@@ -115,9 +121,12 @@ pub type StepId = u32;
 /// Why a clause holds.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Rule {
-    /// `[commit(t) < begin(u)]`: the level respects sessions, and `t` is earlier in the session of `u`.
+    /// `[commit(t) < begin(u)]`: the level respects sessions, and `t` is earlier in the session of `u`. With
+    /// `not In(t)` for an unknown `t` if the level has real time: only a session that went on after a transaction that
+    /// did commit says something about the clock.
     Session,
-    /// `[a < b]`: the level obliges to this order of `a` and `b` in real time.
+    /// `[a < b]`: the level obliges to this order of `a` and `b`, events of two transactions, in real time. With
+    /// `not In` for an unknown transaction of `a`.
     RealTime,
     /// `[begin(t) < commit(t)]`, with two events per transaction.
     BeginCommit,
@@ -133,6 +142,9 @@ pub enum Rule {
     ReadAfterWrite,
     /// `[not ReadFrom(r, t), In(t)]` for an unknown `t`.
     ReadCommitted,
+    /// `[not ReadFrom(r, initial), not ReadFrom(q, initial)]`: the initial value of the key is unknown but one, and the
+    /// reads `r` and `q` saw two different values.
+    OneInitial,
     /// `[commit(t) < install(u), commit(u) < install(t)]` for two writers of a key.
     TwoWriters,
     /// `[not ReadFrom(r, t), not (commit(t) < install(u)), begin(s) < commit(u)]`: a read of `t`'s version comes before

@@ -5,7 +5,24 @@
 //! [`check`] replays it against the history; it reads nothing but the history and the certificate.
 
 mod certificate;
+mod check;
+mod facts;
+mod fingerprint;
+mod flaw;
 mod level;
+mod notation;
+mod observe;
+mod propagate;
+mod read;
+mod replay;
+mod rules;
+mod times;
+mod write;
 
 pub use certificate::{Atom, Certificate, Lit, Node, Rule, Source, Step, StepId};
+pub use check::check;
+pub use fingerprint::Fingerprint;
+pub use flaw::{Flaw, Place};
 pub use level::{Core, Level, RealTime};
+pub use read::{Document, Error, read};
+pub use write::write;

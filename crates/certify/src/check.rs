@@ -1,0 +1,24 @@
+//! The checker: replays a certificate against the history it speaks of.
+//!
+//! It shares no code with the engines and does not use their index. A certificate for "holds" costs one pass over the
+//! order and over the operations (a real-time level O(1) more per event); one for "violated" costs the literals it
+//! lists, times a logarithm.
+
+use history::History;
+
+use crate::{Certificate, Flaw, Level, observe, replay, rules, times};
+
+/// Checks that a certificate proves its verdict for this history and level.
+///
+/// The verdict is the certificate's own: [`Certificate::Holds`] or [`Certificate::Violated`].
+pub fn check(history: &History, level: &Level, certificate: &Certificate) -> Result<(), Flaw> {
+    times::refuse_senseless(level)?;
+    observe::refuse_unsupported(history)?;
+    match certificate {
+        Certificate::Holds {
+            order,
+            committed_unknown,
+        } => replay::check(history, level, order, committed_unknown),
+        Certificate::Violated { steps } => rules::check(history, level, steps),
+    }
+}

@@ -1,0 +1,296 @@
+//! "Holds": replay the order against a store, event by event.
+//!
+//! A begin looks at the store, a commit changes it; nothing else happens. That the order keeps sessions, real time and
+//! writers of a key apart is checked on the way. One pass over the order and the operations; for real time the latest
+//! request so far is enough, since only it can come too late for a response.
+
+use history::{History, KeyId, OpId, Outcome, TxnId, ValueId};
+
+use crate::observe::{EverWritten, Observer, Seen, writes};
+use crate::times::{interval, is_before, obliges};
+use crate::{Core, Flaw, Level, Node, Place, RealTime};
+
+/// The place of an event that is not in the order.
+const NOWHERE: u32 = u32::MAX;
+
+pub(crate) fn check(
+    history: &History,
+    level: &Level,
+    order: &[Node],
+    committed_unknown: &[TxnId],
+) -> Result<(), Flaw> {
+    check_committed_unknown(history, committed_unknown)?;
+    let places = Places::of(history, level, order, committed_unknown)?;
+    if level.sessions {
+        places.check_sessions(history)?;
+    }
+    if level.real_time != RealTime::Ignored {
+        check_real_time(history, level, order)?;
+    }
+    Replay::new(history, level, &places).run(order)
+}
+
+fn check_committed_unknown(history: &History, listed: &[TxnId]) -> Result<(), Flaw> {
+    for (place, &txn) in listed.iter().enumerate() {
+        let flaw = |why: String| Err(Flaw::new(Place::CommittedUnknown(place), why));
+        if txn.index() >= history.txn_count() {
+            return flaw(format!("there is no transaction {}", txn.0));
+        }
+        if history.outcome(txn) != Outcome::Unknown {
+            return flaw(format!("the outcome of transaction {} is not unknown", txn.0));
+        }
+        if place > 0 && listed[place - 1] >= txn {
+            return flaw(format!("transaction {} is listed out of order or twice", txn.0));
+        }
+    }
+    Ok(())
+}
+
+/// Where each event stands in the order.
+struct Places {
+    events_per_txn: u32,
+    place_of: Vec<u32>,
+}
+
+impl Places {
+    fn of(
+        history: &History,
+        level: &Level,
+        order: &[Node],
+        committed_unknown: &[TxnId],
+    ) -> Result<Self, Flaw> {
+        let events_per_txn = level.events_per_txn();
+        let mut places = Self {
+            events_per_txn,
+            place_of: vec![NOWHERE; history.txn_count() * events_per_txn as usize],
+        };
+        let is_taken = |txn: TxnId| match history.outcome(txn) {
+            Outcome::Committed => true,
+            Outcome::Aborted => false,
+            Outcome::Unknown => committed_unknown.binary_search(&txn).is_ok(),
+        };
+        for (place, &node) in order.iter().enumerate() {
+            places.put(place, node, is_taken)?;
+        }
+        match history.txns().find(|&txn| is_taken(txn) && !places.has(txn)) {
+            Some(txn) => Err(Flaw::new(
+                Place::Txn(txn),
+                "it committed, but not all of its events are in the order",
+            )),
+            None => places.check_begins(history),
+        }
+    }
+
+    fn put(&mut self, place: usize, node: Node, is_taken: impl Fn(TxnId) -> bool) -> Result<(), Flaw> {
+        let flaw = |why: String| Err(Flaw::new(Place::Order(place), why));
+        let Some(slot) = self.place_of.get_mut(node.0 as usize) else {
+            return flaw("there is no such event in the history".into());
+        };
+        let txn = TxnId(node.0 / self.events_per_txn);
+        if !is_taken(txn) {
+            return flaw(format!("transaction {} is not taken as committed", txn.0));
+        }
+        if *slot != NOWHERE {
+            return flaw(format!(
+                "this event of transaction {} is also entry {slot}",
+                txn.0
+            ));
+        }
+        *slot = place as u32;
+        Ok(())
+    }
+
+    fn begin(&self, txn: TxnId) -> u32 {
+        self.place_of[Node::begin(txn, self.events_per_txn).0 as usize]
+    }
+
+    fn commit(&self, txn: TxnId) -> u32 {
+        self.place_of[Node::commit(txn, self.events_per_txn).0 as usize]
+    }
+
+    fn has(&self, txn: TxnId) -> bool {
+        self.begin(txn) != NOWHERE && self.commit(txn) != NOWHERE
+    }
+
+    fn check_begins(self, history: &History) -> Result<Self, Flaw> {
+        match history.txns().find(|&txn| self.begin(txn) > self.commit(txn)) {
+            Some(txn) => Err(Flaw::new(Place::Txn(txn), "it commits before it begins")),
+            None => Ok(self),
+        }
+    }
+
+    fn check_sessions(&self, history: &History) -> Result<(), Flaw> {
+        for session in history.sessions() {
+            let mut previous: Option<TxnId> = None;
+            for txn in history.session_txns(session).filter(|&txn| self.has(txn)) {
+                if let Some(previous) = previous.filter(|&previous| self.commit(previous) > self.begin(txn)) {
+                    let why = format!(
+                        "transaction {} is before it in its session, but not in the order",
+                        previous.0
+                    );
+                    return Err(Flaw::new(Place::Txn(txn), why));
+                }
+                previous = Some(txn);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The latest request so far among the begins and among the commits.
+#[derive(Clone, Copy, Default)]
+struct Latest([Option<(i64, u32)>; 2]);
+
+impl Latest {
+    fn note(&mut self, is_commit: bool, request: i64, place: usize) {
+        let slot = &mut self.0[usize::from(is_commit)];
+        if slot.is_none_or(|(latest, _)| latest < request) {
+            *slot = Some((request, place as u32));
+        }
+    }
+
+    /// An event of the order that real time puts after an event that responded then.
+    fn overtaken(&self, level: &Level, from_commit: bool, response: i64, clock_skew: i64) -> Option<u32> {
+        [false, true]
+            .into_iter()
+            .filter(|&to_commit| obliges(level.real_time, from_commit, to_commit))
+            .filter_map(|to_commit| self.0[usize::from(to_commit)])
+            .find(|&(request, _)| is_before(response, clock_skew, request))
+            .map(|(_, place)| place)
+    }
+}
+
+/// No event may stand after one that it precedes in real time. Within a session the skew is zero, so each session keeps
+/// its own latest requests; whoever is too late by the skew of all is also too late by none, so all sessions together
+/// can be asked first.
+fn check_real_time(history: &History, level: &Level, order: &[Node]) -> Result<(), Flaw> {
+    let events_per_txn = level.events_per_txn();
+    let mut overall = Latest::default();
+    let mut by_session = vec![Latest::default(); history.session_count()];
+    for (place, &node) in order.iter().enumerate() {
+        let txn = TxnId(node.0 / events_per_txn);
+        let is_commit = node.is_commit(events_per_txn);
+        let of_session = &mut by_session[history.session_of(txn).index()];
+        let interval = interval(history, txn, node, events_per_txn);
+        let overtaken = interval.response.and_then(|response| {
+            let overall = overall.overtaken(level, is_commit, response, level.clock_skew);
+            overall.or_else(|| of_session.overtaken(level, is_commit, response, 0))
+        });
+        if let Some(other) = overtaken {
+            let why = format!("it is before entry {other} in real time, but not in the order");
+            return Err(Flaw::new(Place::Order(place), why));
+        }
+        if let Some(request) = interval.request {
+            overall.note(is_commit, request, place);
+            of_session.note(is_commit, request, place);
+        }
+    }
+    Ok(())
+}
+
+/// What a key holds, and since when.
+#[derive(Clone, Copy)]
+struct Cell {
+    /// `None` as long as it is an initial value that nobody has read.
+    value: Option<ValueId>,
+    /// The place of the commit that wrote it, or `NOWHERE`.
+    since: u32,
+}
+
+struct Replay<'a> {
+    history: &'a History,
+    level: &'a Level,
+    places: &'a Places,
+    observer: Observer,
+    store: Vec<Cell>,
+    /// Only where initial values are unknown.
+    ever_written: Option<EverWritten>,
+}
+
+impl<'a> Replay<'a> {
+    fn new(history: &'a History, level: &'a Level, places: &'a Places) -> Self {
+        let keys = (0..history.keys().len()).map(KeyId::from_index);
+        let store: Vec<Cell> = keys
+            .map(|key| Cell {
+                value: history.initial().value_of(key),
+                since: NOWHERE,
+            })
+            .collect();
+        let any_unknown = store.iter().any(|cell| cell.value.is_none());
+        Self {
+            history,
+            level,
+            places,
+            observer: Observer::new(history),
+            store,
+            ever_written: any_unknown.then(|| EverWritten::of(history)),
+        }
+    }
+
+    fn run(mut self, order: &[Node]) -> Result<(), Flaw> {
+        let events_per_txn = self.places.events_per_txn;
+        for (place, &node) in order.iter().enumerate() {
+            let txn = TxnId(node.0 / events_per_txn);
+            if node == Node::begin(txn, events_per_txn) {
+                self.begin(txn)?;
+            }
+            if node == Node::commit(txn, events_per_txn) {
+                self.commit(txn, place as u32)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, txn: TxnId) -> Result<(), Flaw> {
+        let (history, store, ever_written) = (self.history, &mut self.store, &self.ever_written);
+        self.observer.visit(history, txn, |seen| match seen {
+            Seen::Contradiction { op, expected } => Err(contradiction(history, op, expected)),
+            Seen::External { op, key, value } => match store[key.index()].value {
+                Some(held) if held == value => Ok(()),
+                Some(held) => Err(wrong_value(history, op, held)),
+                None if ever_written.as_ref().is_some_and(|all| all.contains(key, value)) => Err(Flaw::new(
+                    Place::Read(op),
+                    "it must see the initial value, but somebody wrote what it saw",
+                )),
+                None => {
+                    store[key.index()].value = Some(value);
+                    Ok(())
+                }
+            },
+        })
+    }
+
+    fn commit(&mut self, txn: TxnId, place: u32) -> Result<(), Flaw> {
+        for (key, value) in writes(self.history, txn) {
+            let cell = &mut self.store[key.index()];
+            let is_overlap =
+                cell.since != NOWHERE && cell.since != place && cell.since > self.places.begin(txn);
+            if self.level.core == Core::Snapshot && is_overlap {
+                let key = self.history.keys().original(key);
+                let why = format!(
+                    "entry {} wrote {key} between the begin and the commit of this writer of {key}",
+                    cell.since
+                );
+                return Err(Flaw::new(Place::Order(place as usize), why));
+            }
+            *cell = Cell {
+                value: Some(value),
+                since: place,
+            };
+        }
+        Ok(())
+    }
+}
+
+fn contradiction(history: &History, op: OpId, expected: ValueId) -> Flaw {
+    let expected = history.values().original(expected);
+    let why = format!("its own transaction had seen or written {expected} before");
+    Flaw::new(Place::Read(op), why)
+}
+
+fn wrong_value(history: &History, op: OpId, held: ValueId) -> Flaw {
+    let text = |value: ValueId| history.values().original(value).to_string();
+    let saw = history.op(op).value().map_or_else(|| "nothing".into(), text);
+    let why = format!("it saw {saw}, but at its begin the key holds {}", text(held));
+    Flaw::new(Place::Read(op), why)
+}
