@@ -1,1 +1,48 @@
 //! The language of isolation levels, the standard levels as text, and their reference semantics.
+//!
+//! A level is text ([`Spec::parse`], [`library::level`]); what it means for a history is decided by trying every
+//! witness ([`oracle::holds`]). Engines are tested like this:
+//!
+//! ```
+//! use spec::{SmallHistory, library, oracle};
+//!
+//! let level = library::level("session-serializable").expect("a shipped level");
+//! let write_skew = SmallHistory::parse("
+//!     a: r(x)=0 r(y)=0 w(x)=1
+//!     b: r(x)=0 r(y)=0 w(y)=1
+//! ").unwrap();
+//! assert!(!oracle::holds(&write_skew, level));
+//! assert!(oracle::holds(&write_skew, library::level("snapshot-isolation").unwrap()));
+//! ```
+//!
+//! The crate knows levels and small histories; it knows no engine, reads no file and never looks at a clock.
+
+mod ast;
+mod check;
+mod check_binary;
+mod convert;
+mod core;
+pub mod dense;
+mod error;
+pub mod facts;
+mod forward;
+mod grow;
+mod judge;
+mod lexer;
+pub mod library;
+mod load;
+mod matrix;
+mod normal;
+pub mod oracle;
+mod parser;
+pub mod small;
+mod vocabulary;
+
+pub use crate::core::{Base, Formula, Framework, Level, Rel, Sort, Var};
+pub use convert::ConvertError;
+pub use error::{SourceFile, SpecError, SpecErrorKind};
+pub use judge::{Judged, judge};
+pub use load::Spec;
+pub use normal::edge;
+pub use small::{Outcome, SmallHistory, SmallTimes, SmallTxn};
+pub use vocabulary::{WORDS, Word};

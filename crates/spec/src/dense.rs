@@ -1,0 +1,388 @@
+//! Evaluates formulas and relations over any algebra of truth values.
+//!
+//! Relations are dense tables and quantifiers are loops, so the code is the definition read aloud. With plain truth
+//! values this is the reference semantics; with gates of a circuit the same code grounds a formula for a solver.
+//! A relation of k columns over n elements costs n^k cells, a composition n^3, a closure n^3.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use crate::core::{Base, Formula, Rel, Sort, Var};
+
+/// Truth values, and a structure to ask about.
+pub trait Algebra {
+    /// A truth value.
+    type Bit: Copy;
+    /// How many elements a sort has.
+    fn size(&self, sort: Sort) -> usize;
+    /// True or false.
+    fn constant(&self, truth: bool) -> Self::Bit;
+    /// What a bit is, if it is the same in every case.
+    fn known(&self, bit: Self::Bit) -> Option<bool>;
+    /// The opposite.
+    fn not(&mut self, bit: Self::Bit) -> Self::Bit;
+    /// Both.
+    fn and(&mut self, left: Self::Bit, right: Self::Bit) -> Self::Bit;
+    /// Either.
+    fn or(&mut self, left: Self::Bit, right: Self::Bit) -> Self::Bit;
+    /// Whether a tuple is in a given relation.
+    fn base(&mut self, base: Base, tuple: &[usize]) -> Self::Bit;
+}
+
+/// A relation as a table: one cell for each tuple, the last column fastest.
+#[derive(Clone, Debug)]
+pub struct Table<B> {
+    sorts: Vec<Sort>,
+    sizes: Vec<usize>,
+    cells: Vec<B>,
+}
+
+impl<B: Copy> Table<B> {
+    /// The cell of a tuple.
+    pub fn at(&self, tuple: &[usize]) -> B {
+        self.cells[self.place(tuple)]
+    }
+
+    fn place(&self, tuple: &[usize]) -> usize {
+        tuple
+            .iter()
+            .zip(&self.sizes)
+            .fold(0, |place, (&element, &size)| place * size + element)
+    }
+
+    fn tuple(&self, mut place: usize) -> Vec<usize> {
+        let mut tuple = vec![0; self.sizes.len()];
+        for column in (0..self.sizes.len()).rev() {
+            tuple[column] = place % self.sizes[column];
+            place /= self.sizes[column];
+        }
+        tuple
+    }
+}
+
+/// Evaluates over one structure; relations without free variables are computed once.
+pub struct Evaluator<'a, A: Algebra> {
+    /// The structure.
+    pub algebra: &'a mut A,
+    values: Vec<usize>,
+    closed: HashMap<*const Rel, Option<Rc<Table<A::Bit>>>>,
+}
+
+impl<'a, A: Algebra> Evaluator<'a, A> {
+    /// An evaluator of a structure that does not change while it lives.
+    pub fn new(algebra: &'a mut A) -> Self {
+        Self {
+            algebra,
+            values: Vec::new(),
+            closed: HashMap::new(),
+        }
+    }
+
+    /// The truth of a closed formula.
+    pub fn formula(&mut self, formula: &Formula) -> A::Bit {
+        match formula {
+            Formula::Const(truth) => self.algebra.constant(*truth),
+            Formula::Not(inner) => {
+                let inner = self.formula(inner);
+                self.algebra.not(inner)
+            }
+            Formula::And(left, right) => self.both(left, right, true),
+            Formula::Or(left, right) => self.both(left, right, false),
+            Formula::All(var, sort, body) => self.quantified(*var, *sort, body, true),
+            Formula::Exists(var, sort, body) => self.quantified(*var, *sort, body, false),
+            Formula::Same(left, right) => self.algebra.constant(self.value(*left) == self.value(*right)),
+            Formula::Member(vars, rel) => self.member(vars, rel),
+            Formula::Subset(left, right) => {
+                let (left, right) = (self.table(left), self.table(right));
+                self.subset(&left, &right)
+            }
+            Formula::NonEmpty(rel) => {
+                let table = self.table(rel);
+                self.any(table.cells.iter().copied())
+            }
+            Formula::AtMostOne(rel) => self.at_most_one(rel),
+            Formula::Acyclic(rel) => {
+                let table = self.table(rel);
+                let closure = self.closure(&table);
+                let size = closure.sizes[0];
+                let cyclic = self.any((0..size).map(|element| closure.cells[element * size + element]));
+                self.algebra.not(cyclic)
+            }
+        }
+    }
+
+    /// The table of a relation.
+    pub fn table(&mut self, rel: &Rel) -> Rc<Table<A::Bit>> {
+        let key: *const Rel = rel;
+        match self.closed.get(&key) {
+            Some(Some(table)) => return Rc::clone(table),
+            Some(None) => return Rc::new(self.computed(rel)),
+            None => {}
+        }
+        let table = Rc::new(self.computed(rel));
+        self.closed
+            .insert(key, is_closed(rel, &mut Vec::new()).then(|| Rc::clone(&table)));
+        table
+    }
+
+    fn value(&self, var: Var) -> usize {
+        self.values[var.0 as usize]
+    }
+
+    fn set(&mut self, var: Var, value: usize) {
+        let place = var.0 as usize;
+        if place >= self.values.len() {
+            self.values.resize(place + 1, 0);
+        }
+        self.values[place] = value;
+    }
+
+    /// A side that decides by itself spares the other.
+    fn both(&mut self, left: &Formula, right: &Formula, conjunction: bool) -> A::Bit {
+        let left = self.formula(left);
+        if self.algebra.known(left) == Some(!conjunction) {
+            return left;
+        }
+        let right = self.formula(right);
+        if conjunction {
+            self.algebra.and(left, right)
+        } else {
+            self.algebra.or(left, right)
+        }
+    }
+
+    fn quantified(&mut self, var: Var, sort: Sort, body: &Formula, universal: bool) -> A::Bit {
+        let mut result = self.algebra.constant(universal);
+        for element in 0..self.algebra.size(sort) {
+            self.set(var, element);
+            let one = self.formula(body);
+            result = if universal {
+                self.algebra.and(result, one)
+            } else {
+                self.algebra.or(result, one)
+            };
+            if self.algebra.known(result) == Some(!universal) {
+                break;
+            }
+        }
+        result
+    }
+
+    fn member(&mut self, vars: &[Var], rel: &Rel) -> A::Bit {
+        let mut tuple = [0; 4];
+        for (column, &var) in vars.iter().enumerate() {
+            tuple[column] = self.value(var);
+        }
+        let tuple = &tuple[..vars.len()];
+        match rel {
+            Rel::Base(base) => self.algebra.base(*base, tuple),
+            rel => self.table(rel).at(tuple),
+        }
+    }
+
+    fn any(&mut self, bits: impl Iterator<Item = A::Bit>) -> A::Bit {
+        let mut result = self.algebra.constant(false);
+        for bit in bits {
+            result = self.algebra.or(result, bit);
+        }
+        result
+    }
+
+    fn subset(&mut self, left: &Table<A::Bit>, right: &Table<A::Bit>) -> A::Bit {
+        let mut result = self.algebra.constant(true);
+        for (&inside, &outside) in left.cells.iter().zip(&right.cells) {
+            let absent = self.algebra.not(inside);
+            let kept = self.algebra.or(absent, outside);
+            result = self.algebra.and(result, kept);
+        }
+        result
+    }
+
+    fn at_most_one(&mut self, rel: &Rel) -> A::Bit {
+        let table = self.table(rel);
+        let (mut seen, mut twice) = (self.algebra.constant(false), self.algebra.constant(false));
+        for &cell in &table.cells {
+            let again = self.algebra.and(seen, cell);
+            twice = self.algebra.or(twice, again);
+            seen = self.algebra.or(seen, cell);
+        }
+        self.algebra.not(twice)
+    }
+
+    fn computed(&mut self, rel: &Rel) -> Table<A::Bit> {
+        match rel {
+            Rel::Base(base) => self.filled(base.sorts(), |this, tuple| this.algebra.base(*base, tuple)),
+            Rel::None(sorts) => self.filled(sorts, |this, _| this.algebra.constant(false)),
+            Rel::Every(sorts) => self.filled(sorts, |this, _| this.algebra.constant(true)),
+            Rel::Identity(sort) => self.filled(&[*sort, *sort], |this, tuple| {
+                this.algebra.constant(tuple[0] == tuple[1])
+            }),
+            Rel::Single(var, sort) => {
+                let value = self.value(*var);
+                self.filled(&[*sort], |this, tuple| this.algebra.constant(tuple[0] == value))
+            }
+            Rel::Union(left, right) => self.cellwise(left, right, |algebra, a, b| algebra.or(a, b)),
+            Rel::Inter(left, right) => self.cellwise(left, right, |algebra, a, b| algebra.and(a, b)),
+            Rel::Minus(left, right) => self.cellwise(left, right, |algebra, a, b| {
+                let absent = algebra.not(b);
+                algebra.and(a, absent)
+            }),
+            Rel::Join(left, right) => {
+                let (left, right) = (self.table(left), self.table(right));
+                self.join(&left, &right)
+            }
+            Rel::Product(left, right) => {
+                let (left, right) = (self.table(left), self.table(right));
+                let sorts = [left.sorts.clone(), right.sorts.clone()].concat();
+                let split = left.sorts.len();
+                self.filled(&sorts, |this, tuple| {
+                    this.algebra
+                        .and(left.at(&tuple[..split]), right.at(&tuple[split..]))
+                })
+            }
+            Rel::Closure(inner) => {
+                let inner = self.table(inner);
+                self.closure(&inner)
+            }
+            Rel::Inverse(inner) => {
+                let inner = self.table(inner);
+                let sorts: Vec<Sort> = inner.sorts.iter().rev().copied().collect();
+                self.filled(&sorts, |_, tuple| {
+                    inner.at(&tuple.iter().rev().copied().collect::<Vec<_>>())
+                })
+            }
+            Rel::Comprehension(vars, body) => {
+                let sorts: Vec<Sort> = vars.iter().map(|&(_, sort)| sort).collect();
+                self.filled(&sorts, |this, tuple| {
+                    for (&(var, _), &element) in vars.iter().zip(tuple) {
+                        this.set(var, element);
+                    }
+                    this.formula(body)
+                })
+            }
+        }
+    }
+
+    fn filled(
+        &mut self,
+        sorts: &[Sort],
+        mut cell: impl FnMut(&mut Self, &[usize]) -> A::Bit,
+    ) -> Table<A::Bit> {
+        let sizes: Vec<usize> = sorts.iter().map(|&sort| self.algebra.size(sort)).collect();
+        let count = sizes.iter().product();
+        let mut table = Table {
+            sorts: sorts.to_vec(),
+            sizes,
+            cells: Vec::with_capacity(count),
+        };
+        for place in 0..count {
+            let tuple = table.tuple(place);
+            let bit = cell(self, &tuple);
+            table.cells.push(bit);
+        }
+        table
+    }
+
+    fn cellwise(
+        &mut self,
+        left: &Rel,
+        right: &Rel,
+        operation: impl Fn(&mut A, A::Bit, A::Bit) -> A::Bit,
+    ) -> Table<A::Bit> {
+        let (left, right) = (self.table(left), self.table(right));
+        let pairs = left.cells.iter().zip(&right.cells);
+        let cells = pairs.map(|(&a, &b)| operation(self.algebra, a, b)).collect();
+        Table {
+            sorts: left.sorts.clone(),
+            sizes: left.sizes.clone(),
+            cells,
+        }
+    }
+
+    fn join(&mut self, left: &Table<A::Bit>, right: &Table<A::Bit>) -> Table<A::Bit> {
+        let split = left.sorts.len() - 1;
+        let sorts = [&left.sorts[..split], &right.sorts[1..]].concat();
+        let middle_size = right.sizes[0];
+        let rest: usize = right.sizes[1..].iter().product();
+        self.filled(&sorts, |this, tuple| {
+            let from = tuple[..split]
+                .iter()
+                .zip(&left.sizes)
+                .fold(0, |place, (&e, &size)| place * size + e);
+            let to = tuple[split..]
+                .iter()
+                .zip(&right.sizes[1..])
+                .fold(0, |place, (&e, &size)| place * size + e);
+            let mut met = this.algebra.constant(false);
+            for middle in 0..middle_size {
+                let through = this.algebra.and(
+                    left.cells[from * middle_size + middle],
+                    right.cells[middle * rest + to],
+                );
+                met = this.algebra.or(met, through);
+            }
+            met
+        })
+    }
+
+    /// Warshall: after round k, a cell tells of the paths whose inner steps are among the first k elements.
+    fn closure(&mut self, table: &Table<A::Bit>) -> Table<A::Bit> {
+        let mut closure = table.clone();
+        let size = closure.sizes[0];
+        for middle in 0..size {
+            for from in 0..size {
+                let first = closure.cells[from * size + middle];
+                if self.algebra.known(first) == Some(false) {
+                    continue;
+                }
+                for to in 0..size {
+                    let through = self.algebra.and(first, closure.cells[middle * size + to]);
+                    closure.cells[from * size + to] =
+                        self.algebra.or(closure.cells[from * size + to], through);
+                }
+            }
+        }
+        closure
+    }
+}
+
+/// Whether a relation has no free variables.
+fn is_closed(rel: &Rel, bound: &mut Vec<Var>) -> bool {
+    match rel {
+        Rel::Base(_) | Rel::None(_) | Rel::Every(_) | Rel::Identity(_) => true,
+        Rel::Single(var, _) => bound.contains(var),
+        Rel::Union(left, right)
+        | Rel::Inter(left, right)
+        | Rel::Minus(left, right)
+        | Rel::Join(left, right)
+        | Rel::Product(left, right) => is_closed(left, bound) && is_closed(right, bound),
+        Rel::Closure(inner) | Rel::Inverse(inner) => is_closed(inner, bound),
+        Rel::Comprehension(vars, body) => {
+            let depth = bound.len();
+            bound.extend(vars.iter().map(|&(var, _)| var));
+            let closed = is_closed_formula(body, bound);
+            bound.truncate(depth);
+            closed
+        }
+    }
+}
+
+fn is_closed_formula(formula: &Formula, bound: &mut Vec<Var>) -> bool {
+    match formula {
+        Formula::Const(_) => true,
+        Formula::Not(inner) => is_closed_formula(inner, bound),
+        Formula::And(left, right) | Formula::Or(left, right) => {
+            is_closed_formula(left, bound) && is_closed_formula(right, bound)
+        }
+        Formula::All(var, _, body) | Formula::Exists(var, _, body) => {
+            bound.push(*var);
+            let closed = is_closed_formula(body, bound);
+            bound.pop();
+            closed
+        }
+        Formula::Same(left, right) => bound.contains(left) && bound.contains(right),
+        Formula::Member(vars, rel) => vars.iter().all(|var| bound.contains(var)) && is_closed(rel, bound),
+        Formula::Subset(left, right) => is_closed(left, bound) && is_closed(right, bound),
+        Formula::NonEmpty(rel) | Formula::AtMostOne(rel) | Formula::Acyclic(rel) => is_closed(rel, bound),
+    }
+}
