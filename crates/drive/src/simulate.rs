@@ -1,0 +1,62 @@
+//! A simulated database: many sessions, one multi-version store, one clock, one seed.
+//!
+//! A single-threaded discrete-event simulation. Each client sends one request at a time; a request travels, takes
+//! effect at the store at one moment, and the answer travels back, so transactions overlap, conflict and abort as on a
+//! real server, and their recorded times are intervals that contain the moment of the effect.
+//! Every moment is different, so the order of the effects is the order of the events, and the commit order is known:
+//! [`run`] gives it back beside the history, for tests that replay it.
+//!
+//! Costs one heap operation and one array look-up per operation; memory is the history, one version per key, and the
+//! versions that a running transaction may still read.
+
+mod client;
+mod config;
+mod engine;
+mod fault;
+mod level;
+mod lists;
+mod presets;
+mod record;
+mod store;
+mod workload;
+
+pub use config::{Config, ConfigError, Duplicates, KeyDistribution, Operations};
+pub use fault::Fault;
+pub use level::StoreLevel;
+pub use presets::{PRESETS, Preset, preset};
+
+use history::{History, TxnId};
+
+/// Runs the simulation and gives back what the clients saw.
+pub fn generate(config: &Config) -> Result<History, ConfigError> {
+    run(config).map(|run| run.history)
+}
+
+/// Runs the simulation and gives back what the clients saw, and what really happened.
+pub fn run(config: &Config) -> Result<Run, ConfigError> {
+    config.check()?;
+    Ok(engine::Engine::new(config).run())
+}
+
+/// A finished simulation.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// What the clients saw.
+    pub history: History,
+    /// What really happened: every transaction that took effect, in commit order, even those whose client never heard.
+    pub commits: Vec<Commit>,
+}
+
+/// One transaction that took effect.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Commit {
+    /// The transaction.
+    pub txn: TxnId,
+    /// The moment of its begin at the store.
+    pub begin: i64,
+    /// The moment of its commit at the store.
+    pub commit: i64,
+}
+
+#[cfg(test)]
+mod tests;

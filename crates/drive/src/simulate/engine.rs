@@ -1,0 +1,363 @@
+//! The event loop: whose message reaches the store next, and what it does there.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use history::{Outcome, ValueId};
+
+use super::client::{Client, Done, Phase, Seen, Wish};
+use super::config::{Config, Operations};
+use super::level::{Age, Reads};
+use super::lists::{EMPTY_LIST, Lists};
+use super::record::Recorder;
+use super::store::{Replication, Store, Version, View};
+use super::workload::{Planned, Workload};
+use super::{Fault, Run, StoreLevel};
+use crate::random::Random;
+
+const MAX_SITES: u32 = 4;
+/// No transaction starts after this moment; the longest one allowed still ends before time overflows.
+const LAST_MOMENT: i64 = i64::MAX / 4;
+/// A row that does not exist.
+pub(crate) const ABSENT: u32 = ValueId::NIL.0;
+
+/// The whole simulated world.
+pub(crate) struct Engine<'c> {
+    config: &'c Config,
+    workload: Workload<'c>,
+    store: Store,
+    lists: Lists,
+    clients: Vec<Client>,
+    /// When the next message of each client reaches the store.
+    arrivals: BinaryHeap<Reverse<(i64, u32)>>,
+    random: Random,
+    now: i64,
+    recorder: Recorder,
+    unstarted: u32,
+    sites: u32,
+    /// At the serial level: whether a transaction runs, and who waits.
+    is_locked: bool,
+    waiting: VecDeque<u32>,
+}
+
+impl<'c> Engine<'c> {
+    pub fn new(config: &'c Config) -> Self {
+        let mut random = Random::new(config.seed);
+        let sites = config.sessions.min(MAX_SITES);
+        let has = |needs: fn(Fault) -> bool| config.faults.iter().any(|&(fault, _)| needs(fault));
+        let reads = config.level.rules().reads;
+        let keeps_old = matches!(reads, Reads::Snapshot(_) | Reads::Copies) || has(Fault::needs_old_versions);
+        let keeps_uncommitted = reads == Reads::Dirty || has(Fault::needs_uncommitted);
+        let replication = Replication {
+            sites,
+            hop_ns: config.replication_ns as i64,
+            is_causal: config.level != StoreLevel::ReadAtomic,
+        };
+        let initial = match config.operations {
+            Operations::Registers => 0,
+            Operations::Lists { .. } => EMPTY_LIST,
+            Operations::Rows { .. } => ABSENT,
+        };
+        Self {
+            config,
+            workload: Workload::new(config),
+            store: Store::new(config.keys, initial, keeps_old, keeps_uncommitted, replication),
+            lists: Lists::default(),
+            clients: (0..config.sessions).map(|_| Client::new()).collect(),
+            arrivals: BinaryHeap::with_capacity(config.sessions as usize),
+            recorder: Recorder::new(config, &mut random),
+            random,
+            now: 0,
+            unstarted: config.transactions,
+            sites,
+            is_locked: false,
+            waiting: VecDeque::new(),
+        }
+    }
+
+    pub fn run(mut self) -> Run {
+        for session in 0..self.config.sessions {
+            self.start_next(session, 0);
+        }
+        while let Some(Reverse((arrival, session))) = self.arrivals.pop() {
+            self.now = arrival.max(self.now + 1);
+            match self.clients[session as usize].phase {
+                Phase::Begin => self.begin(session),
+                Phase::Operation => self.operation(session),
+                Phase::End => self.end(session),
+                Phase::Done => {}
+            }
+        }
+        self.recorder.finish()
+    }
+
+    /// The client takes one more of the transactions that are to be run, if any is left.
+    fn start_next(&mut self, session: u32, heard: i64) {
+        if self.unstarted == 0 || self.is_over() {
+            self.clients[session as usize].phase = Phase::Done;
+            return;
+        }
+        self.unstarted -= 1;
+        self.start(session, heard);
+    }
+
+    /// Whether values or time have run out, which only absurd configurations reach.
+    fn is_over(&self) -> bool {
+        self.workload.is_exhausted() || self.now > LAST_MOMENT
+    }
+
+    fn start(&mut self, session: u32, heard: i64) {
+        let client = &mut self.clients[session as usize];
+        client.clear();
+        client.phase = Phase::Begin;
+        self.workload.plan(&mut self.random, &mut client.plan);
+        if self.workload.key_count() > self.config.keys {
+            self.store.grow_to(self.workload.key_count());
+        }
+        let request = heard + 1 + self.random.around(self.config.think_ns);
+        self.send(session, request);
+    }
+
+    fn send(&mut self, session: u32, request: i64) {
+        self.clients[session as usize].request = request;
+        let arrival = request + 1 + self.random.around(self.config.latency_ns);
+        self.arrivals.push(Reverse((arrival, session)));
+    }
+
+    fn answer_arrives(&mut self) -> i64 {
+        self.now + 1 + self.random.around(self.config.latency_ns)
+    }
+
+    fn begin(&mut self, session: u32) {
+        if self.config.level == StoreLevel::Serial {
+            if self.is_locked {
+                self.waiting.push_back(session);
+                return;
+            }
+            self.is_locked = true;
+        }
+        self.choose_fate(session);
+        let response = self.answer_arrives();
+        let client = &mut self.clients[session as usize];
+        client.begin = self.now;
+        client.is_running = true;
+        client.phase = Phase::Operation;
+        client.moments.begin_request = client.request;
+        client.moments.begin_response = response;
+        self.open_view(session);
+        self.send(session, response + 1);
+    }
+
+    /// Whether a fault strikes, and how the transaction will end if nothing else happens.
+    fn choose_fate(&mut self, session: u32) {
+        let random = &mut self.random;
+        let strikes = |&&(fault, rate): &&(Fault, f64)| fault != Fault::ClockSkew && random.chance(rate);
+        let fault = self.config.faults.iter().find(strikes).map(|&(fault, _)| fault);
+        let wish = if self.random.chance(self.config.abort_share) {
+            Wish::Abort
+        } else if self.random.chance(self.config.unknown_share) {
+            Wish::CommitUnheard {
+                arrives: self.random.chance(0.5),
+            }
+        } else {
+            Wish::Commit
+        };
+        let rules = self.config.level.rules();
+        let client = &mut self.clients[session as usize];
+        client.fault = fault;
+        client.wish = wish;
+        client.rules = fault.map_or(rules, |fault| fault.change(rules));
+    }
+
+    fn open_view(&mut self, session: u32) {
+        let lag = self.random.below(self.config.replication_ns + 1) as i64;
+        let client = &mut self.clients[session as usize];
+        let at = match client.rules.reads {
+            Reads::Snapshot(Age::Any) => self.now - lag,
+            Reads::Snapshot(Age::SessionFresh) => (self.now - lag).max(client.last_commit),
+            Reads::Snapshot(Age::Fresh) | Reads::Copies => self.now,
+            _ => i64::MAX,
+        };
+        let site = (client.rules.reads == Reads::Copies).then_some(session % self.sites);
+        client.view = View { at, site };
+        client.old_view = View {
+            at: self.now - lag,
+            site: None,
+        };
+    }
+
+    fn operation(&mut self, session: u32) {
+        let client = &self.clients[session as usize];
+        let planned = client.plan[client.next];
+        self.perform(session, planned);
+        let response = self.answer_arrives();
+        let client = &mut self.clients[session as usize];
+        client.next += 1;
+        if client.next == client.plan.len() {
+            client.phase = Phase::End;
+        }
+        self.send(session, response + 1);
+    }
+
+    fn perform(&mut self, session: u32, planned: Planned) {
+        let done = match planned {
+            Planned::Read(key) | Planned::ReadRow(key) => Done::Read(key, self.read(session, key)),
+            Planned::ReadList(key) => Done::ReadList(key, self.read(session, key)),
+            Planned::Write(key) => Done::Write(key, self.write_new(session, key)),
+            Planned::Append(key) => self.append(session, key),
+            Planned::WriteRow(key) => match self.read(session, key) {
+                ABSENT => Done::Insert(key, self.write_new(session, key)),
+                _ => Done::Write(key, self.write_new(session, key)),
+            },
+            Planned::InsertOrDelete(key) => match self.read(session, key) {
+                ABSENT => Done::Insert(key, self.write_new(session, key)),
+                _ => {
+                    self.write(session, key, ABSENT);
+                    Done::Delete(key)
+                }
+            },
+            Planned::Range(from, count) => self.read_range(session, from, count),
+        };
+        self.clients[session as usize].done.push(done);
+    }
+
+    fn read_range(&mut self, session: u32, from: u32, count: u32) -> Done {
+        let first_row = self.clients[session as usize].rows.len() as u32;
+        for key in from..from + count {
+            let value = self.read(session, key);
+            if value != ABSENT {
+                self.clients[session as usize].rows.push((key, value));
+            }
+        }
+        let last_row = self.clients[session as usize].rows.len() as u32;
+        Done::Range(from, count, (first_row, last_row))
+    }
+
+    fn append(&mut self, session: u32, key: u32) -> Done {
+        let list = self.read(session, key);
+        let element = self.workload.value(&mut self.random, key);
+        let longer = self.lists.append(list, element);
+        self.write(session, key, longer);
+        Done::Append(key, element)
+    }
+
+    fn write_new(&mut self, session: u32, key: u32) -> u32 {
+        let value = self.workload.value(&mut self.random, key);
+        self.write(session, key, value);
+        value
+    }
+
+    fn write(&mut self, session: u32, key: u32, value: u32) {
+        self.clients[session as usize].set_own_write(key, value);
+        self.store.write_uncommitted(key, session, value);
+    }
+
+    fn read(&mut self, session: u32, key: u32) -> u32 {
+        let client = &mut self.clients[session as usize];
+        if let Some(value) = client.own_write(key) {
+            return value;
+        }
+        if let Some(seen) = client.own_read(key) {
+            return seen.value;
+        }
+        let version = match client.rules.reads {
+            Reads::Dirty => self.store.dirty(key),
+            Reads::Newest | Reads::NewestEachTime => *self.store.newest(key),
+            Reads::Snapshot(_) | Reads::Copies => self.store.visible(key, client.view),
+        };
+        // A wrong value keeps the stamp of the right version: the store does not notice.
+        let wrong = match client.fault {
+            Some(Fault::AbortedRead) => self.store.aborted(key),
+            Some(Fault::FracturedRead) if self.random.chance(0.5) => {
+                Some(self.store.visible(key, client.old_view).value)
+            }
+            _ => None,
+        };
+        let value = wrong.unwrap_or(version.value);
+        client.reads.push(Seen {
+            key,
+            stamp: version.stamp,
+            value,
+        });
+        value
+    }
+
+    fn end(&mut self, session: u32) {
+        let client = &self.clients[session as usize];
+        let is_asked = matches!(client.wish, Wish::Commit | Wish::CommitUnheard { arrives: true });
+        let is_committed = is_asked && self.may_commit(client);
+        if is_committed {
+            self.commit(session);
+        } else {
+            self.abort(session);
+        }
+        let response = self.answer_arrives();
+        let client = &mut self.clients[session as usize];
+        client.is_running = false;
+        client.moments.end_request = client.request;
+        client.moments.end_response = response;
+        self.recorder
+            .end(session, client, is_committed, self.now, &self.lists);
+        let outcome = client.heard(is_committed);
+        self.unlock();
+        match outcome {
+            Outcome::Aborted if !self.is_over() => self.start(session, response),
+            _ => self.start_next(session, response),
+        }
+    }
+
+    fn may_commit(&self, client: &Client) -> bool {
+        let unseen = |&(key, _): &(u32, u32)| !self.store.sees(client.view, self.store.newest(key));
+        if client.rules.checks_writes && client.writes.iter().any(unseen) {
+            return false;
+        }
+        let is_stale = |seen: &Seen| {
+            let is_spared = client.fault == Some(Fault::LostUpdate) && client.own_write(seen.key).is_some();
+            !is_spared && self.store.newest(seen.key).stamp != seen.stamp
+        };
+        !(client.rules.checks_reads && client.reads.iter().any(is_stale))
+    }
+
+    fn commit(&mut self, session: u32) {
+        let client = &self.clients[session as usize];
+        if client.fault == Some(Fault::LostCommit) {
+            for &(key, value) in &client.writes {
+                self.store.abort(key, session, value);
+            }
+            return;
+        }
+        let site = session % self.sites;
+        for &(key, value) in &client.writes {
+            let version = Version {
+                stamp: self.now,
+                value,
+                site,
+            };
+            let horizon = || oldest_view(&self.clients, self.now - self.config.replication_ns as i64);
+            self.store.commit(key, session, version, horizon);
+        }
+        self.clients[session as usize].last_commit = self.now;
+    }
+
+    fn abort(&mut self, session: u32) {
+        for &(key, value) in &self.clients[session as usize].writes {
+            self.store.abort(key, session, value);
+        }
+    }
+
+    /// At the serial level the next transaction in the queue begins.
+    fn unlock(&mut self) {
+        self.is_locked = false;
+        if let Some(session) = self.waiting.pop_front() {
+            self.now += 1;
+            self.begin(session);
+        }
+    }
+}
+
+/// The oldest moment that a running transaction looks at, or one that begins now may look at.
+fn oldest_view(clients: &[Client], oldest_new: i64) -> i64 {
+    let running = clients.iter().filter(|client| client.is_running);
+    let views = running.map(|client| client.view.at.min(client.old_view.at));
+    views.fold(oldest_new, i64::min)
+}

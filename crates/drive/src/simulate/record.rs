@@ -1,0 +1,190 @@
+//! What the clients saw, as a history; and what really happened, for whoever wants to check it.
+
+use history::{
+    Bound, Builder, Clock, Datum, History, InitialState, KeyId, Outcome, RangeRead, Row, SessionId, TxnId,
+    TxnTimes, ValueId,
+};
+
+use super::client::{Client, Done};
+use super::config::{Config, Operations};
+use super::lists::Lists;
+use super::{Commit, Fault, Run};
+use crate::random::Random;
+
+/// Aborted attempts are left out beyond this many operations, so that ids stay below 2^32.
+const MAX_RECORDED_OPERATIONS: usize = 1 << 31;
+/// How far a wrong clock is off, in one-way message times.
+const WRONG_CLOCK_LATENCIES: i64 = 200;
+
+/// Collects the history.
+pub(crate) struct Recorder {
+    builder: Builder,
+    sessions: Vec<Recorded>,
+    records_times: bool,
+    records_aborted: bool,
+    operations: usize,
+    commits: Vec<(u32, u32, i64, i64)>,
+    list: Vec<ValueId>,
+}
+
+/// What is known of a session.
+struct Recorded {
+    id: SessionId,
+    /// How far its clock is off.
+    clock_ns: i64,
+    txn_count: u32,
+}
+
+impl Recorder {
+    pub fn new(config: &Config, random: &mut Random) -> Self {
+        let mut builder = Builder::new();
+        builder.clock = Clock::Nanoseconds;
+        builder.initial = match config.operations {
+            Operations::Registers => InitialState::all(ValueId(0)),
+            Operations::Lists { .. } | Operations::Rows { .. } => InitialState::default(),
+        };
+        let most = config.operations_per_transaction.1 as usize;
+        builder.reserve(config.transactions as usize, config.transactions as usize * most);
+        let sessions = (0..config.sessions)
+            .map(|_| Recorded {
+                id: builder.session(),
+                clock_ns: clock_error(config, random),
+                txn_count: 0,
+            })
+            .collect();
+        Self {
+            builder,
+            sessions,
+            records_times: config.record_times,
+            records_aborted: config.record_aborted,
+            operations: 0,
+            commits: Vec::new(),
+            list: Vec::new(),
+        }
+    }
+
+    /// Takes down a transaction that ended now.
+    pub fn end(&mut self, session: u32, client: &Client, is_committed: bool, now: i64, lists: &Lists) {
+        let outcome = client.heard(is_committed);
+        let is_recorded = self.records_aborted && self.operations < MAX_RECORDED_OPERATIONS;
+        if outcome == Outcome::Aborted && !is_recorded {
+            return;
+        }
+        let recorded = &mut self.sessions[session as usize];
+        if is_committed && client.fault != Some(Fault::LostCommit) {
+            self.commits
+                .push((session, recorded.txn_count, client.begin, now));
+        }
+        recorded.txn_count += 1;
+        self.builder.begin(recorded.id);
+        if self.records_times {
+            let times = client_times(client, recorded.clock_ns, outcome);
+            self.builder.set_times(times);
+        }
+        for &done in &client.done {
+            self.operation(done, client, lists);
+        }
+        self.operations += client.done.len();
+        self.builder.end(outcome);
+    }
+
+    /// The history and the commits by their ids in it.
+    pub fn finish(self) -> Run {
+        let first_txn: Vec<u32> = self
+            .sessions
+            .iter()
+            .scan(0, |next, session| {
+                let first = *next;
+                *next += session.txn_count;
+                Some(first)
+            })
+            .collect();
+        let commits = self
+            .commits
+            .iter()
+            .map(|&(session, place, begin, commit)| Commit {
+                txn: TxnId(first_txn[session as usize] + place),
+                begin,
+                commit,
+            });
+        let commits = commits.collect();
+        let history: History = self.builder.finish();
+        Run { history, commits }
+    }
+
+    fn operation(&mut self, done: Done, client: &Client, lists: &Lists) {
+        match done {
+            Done::Read(key, value) => {
+                let key = self.key(key);
+                self.builder.read(key, ValueId(value));
+            }
+            Done::Write(key, value) => {
+                let key = self.key(key);
+                self.builder.write(key, ValueId(value));
+            }
+            Done::Append(key, element) => {
+                let key = self.key(key);
+                self.builder.append(key, ValueId(element));
+            }
+            Done::Insert(key, value) => {
+                let key = self.key(key);
+                self.builder.insert(key, ValueId(value));
+            }
+            Done::Delete(key) => {
+                let key = self.key(key);
+                self.builder.delete(key, None);
+            }
+            Done::ReadList(key, list) => {
+                let key = self.key(key);
+                lists.elements(list, &mut self.list);
+                self.builder.read_list(key, &self.list);
+            }
+            Done::Range(from, count, (first, last)) => {
+                let rows = &client.rows[first as usize..last as usize];
+                self.range(from, count, rows);
+            }
+        }
+    }
+
+    fn range(&mut self, from: u32, count: u32, rows: &[(u32, u32)]) {
+        let rows = rows
+            .iter()
+            .map(|&(key, value)| Row {
+                key: self.builder.keys.intern_int(i64::from(key)),
+                value: ValueId(value),
+                is_dead: false,
+            })
+            .collect();
+        self.builder.range_read(RangeRead {
+            from: Bound::Included(Datum::Int(i64::from(from))),
+            to: Bound::Excluded(Datum::Int(i64::from(from + count))),
+            rows: Some(rows),
+        });
+    }
+
+    #[inline]
+    fn key(&mut self, key: u32) -> KeyId {
+        self.builder.keys.intern_int(i64::from(key))
+    }
+}
+
+fn clock_error(config: &Config, random: &mut Random) -> i64 {
+    let honest = random.below(config.clock_skew_ns + 1) as i64;
+    let wrong = config.latency_ns as i64 * WRONG_CLOCK_LATENCIES;
+    let faults = config.faults.iter();
+    let rate: f64 = faults
+        .filter(|(fault, _)| *fault == Fault::ClockSkew)
+        .map(|&(_, rate)| rate)
+        .sum();
+    honest + if random.chance(rate) { wrong } else { 0 }
+}
+
+fn client_times(client: &Client, clock_ns: i64, outcome: Outcome) -> TxnTimes {
+    let moments = &client.moments;
+    TxnTimes {
+        begin_request: Some(moments.begin_request + clock_ns),
+        begin_response: Some(moments.begin_response + clock_ns),
+        commit_request: Some(moments.end_request + clock_ns),
+        commit_response: (outcome != Outcome::Unknown).then_some(moments.end_response + clock_ns),
+    }
+}
