@@ -1,23 +1,33 @@
-//! native_jsonl
+//! The native JSON Lines: everything the model holds, one transaction a line.
+//!
+//! ```text
+//! {"isoscope":1,"clock":"nanoseconds"}
+//! {"default":0}
+//! {"session":0,"name":"a"}
+//! {"s":0,"ops":[["r","x",0],["w","y",1]],"o":"c","t":[10,null,null,20]}
+//! ```
+//!
+//! `docs/formats/native.md` describes it. Lines may come in any order after the header and sessions may be interleaved,
+//! so a recorder appends a line for each transaction as it ends; after a crash the whole lines are a history. The
+//! reader scans each byte once, by hand, because a table of all of JSON's freedom would cost more than the content:
+//! what the format writes is the fast path, other spellings of the same JSON are read too.
 
-use std::io::Write;
+mod datum;
+mod encode;
+mod json;
+mod line;
+mod ops;
+mod read;
+mod write;
 
-use history::History;
+pub use line::TxnLine;
+pub use write::NativeWriter;
 
-use crate::{Error, Loaded, ReadOptions, Source, Warning, WriteOptions};
+pub(crate) use read::{looks_like, read};
+pub(crate) use write::write;
 
-pub(crate) fn looks_like(_head: &[u8]) -> bool {
-    false
-}
+/// The version that is written, and the only one that is read.
+const VERSION: i64 = 1;
 
-pub(crate) fn read(source: &mut Source<'_>, _options: &ReadOptions) -> Result<Loaded, Error> {
-    Err(source.error("native_jsonl", "nothing that is read yet"))
-}
-
-pub(crate) fn write(
-    _history: &History,
-    _out: &mut dyn Write,
-    _options: &WriteOptions,
-) -> Result<Vec<Warning>, Error> {
-    Err(Error::cannot_express("not written yet"))
-}
+#[cfg(test)]
+mod tests;

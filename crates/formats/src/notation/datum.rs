@@ -88,7 +88,11 @@ impl Cursor<'_> {
         let is_float = self.fraction() | self.exponent();
         let text = self.since(&start);
         let number = match is_float {
-            true => text.parse().ok().map(Datum::float),
+            true => text
+                .parse()
+                .ok()
+                .filter(|float: &f64| float.is_finite())
+                .map(Datum::float),
             false => Datum::int_from_decimal(text),
         };
         let number = number.ok_or_else(|| start.error("a number"))?;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::sample_histories::{describe, random_history, seeds};
 use history::*;
 
 fn round_trip(text: &str) -> String {
@@ -190,5 +191,31 @@ fn looks_like_what_it_is() {
         "hello world",
     ] {
         assert!(!looks_like(head.as_bytes()) || head.starts_with("r("), "{head}");
+    }
+}
+
+#[test]
+fn random_histories_come_back_as_they_were() {
+    for seed in seeds() {
+        let history = random_history(seed);
+        let text = print(&history).unwrap();
+        let read = parse(&text).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
+        assert_eq!(describe(&read), describe(&history), "seed {seed}\n{text}");
+        assert_eq!(print(&read).unwrap(), text, "seed {seed}");
+    }
+}
+
+#[test]
+fn any_byte_may_be_anything() {
+    let text = print(&random_history(7)).unwrap() + &print(&random_history(21)).unwrap();
+    let mut bytes = text.into_bytes();
+    let options = ReadOptions::default().with_format(Format::Notation);
+    for place in 0..bytes.len() {
+        let _ = crate::read_bytes("file", &bytes[..place], &options);
+        for flip in [1, 2, 4, 8, 16, 32, 64, 128] {
+            bytes[place] ^= flip;
+            let _ = crate::read_bytes("file", &bytes, &options);
+            bytes[place] ^= flip;
+        }
     }
 }

@@ -1,0 +1,347 @@
+//! Native lines to a history.
+
+use history::{Builder, Clock, Datum, InitialDefault, KeyId, Outcome, SessionId, TxnTimes, ValueId};
+use rustc_hash::FxHashMap;
+
+use super::VERSION;
+use super::json::{Json, Number};
+use super::ops::OpReader;
+use crate::source::Block;
+use crate::{Error, Format, Loaded, ReadOptions, Source, Warning};
+
+const LINE_KINDS: &str = "one of the members s, session, initial, default, default?, keys, note";
+
+/// Whether an input begins with the header.
+pub(crate) fn looks_like(head: &[u8]) -> bool {
+    let after_brace = head.trim_ascii_start().strip_prefix(b"{");
+    after_brace.is_some_and(|rest| rest.trim_ascii_start().starts_with(b"\"isoscope\""))
+}
+
+/// Reads native JSON Lines; a last line that was cut off is left out with a warning.
+pub(crate) fn read(source: &mut Source<'_>, _options: &ReadOptions) -> Result<Loaded, Error> {
+    let mut reader = Reader::default();
+    let mut warnings = Vec::new();
+    while let Some(block) = source.next_block()? {
+        reader.block(block, &mut warnings)?;
+        source.check_memory(&reader.builder)?;
+    }
+    if !reader.has_header {
+        return Err(source.error("the header {\"isoscope\":1}", "the end of the file"));
+    }
+    let mut loaded = Loaded::new(reader.builder.finish(), Format::Native);
+    loaded.warnings = warnings;
+    Ok(loaded)
+}
+
+#[derive(Default)]
+struct Reader {
+    builder: Builder,
+    has_header: bool,
+    sessions: FxHashMap<u64, SessionId>,
+    initial: FxHashMap<KeyId, ValueId>,
+    elements: Vec<ValueId>,
+}
+
+impl Reader {
+    fn block(&mut self, block: Block<'_>, warnings: &mut Vec<Warning>) -> Result<(), Error> {
+        let length = match is_torn(block) {
+            Some(torn_at) => {
+                warnings.push(torn_line(block, torn_at));
+                torn_at
+            }
+            None => block.bytes.len(),
+        };
+        let mut json = Json::new(block, length)?;
+        while !json.is_at_end() {
+            self.line(&mut json)?;
+            if !json.is_at_end() {
+                json.expect(b'\n', "the end of the line")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, json: &mut Json<'_>) -> Result<(), Error> {
+        json.skip_blanks();
+        if json.peek() == b'\n' {
+            return Ok(());
+        }
+        let start = json.position();
+        json.expect(b'{', "an object")?;
+        let first = json
+            .next_key(true)?
+            .ok_or_else(|| json.error_at(start, LINE_KINDS))?;
+        if !self.has_header {
+            return self.header(json, &first, start);
+        }
+        match &*first {
+            "s" | "n" | "o" | "t" | "ops" => self.transaction(json, start),
+            "session" => self.session_line(json),
+            "initial" => self.initial_line(json),
+            "default" => {
+                let value = json.value(&mut self.builder)?;
+                self.builder.initial.default = InitialDefault::Value(value);
+                end_object(json)
+            }
+            "default?" if json.eat_word("true") => {
+                self.builder.initial.default = InitialDefault::UnknownButOne;
+                end_object(json)
+            }
+            "keys" => self.keys_line(json),
+            "note" => {
+                json.skip_value(0)?;
+                end_object(json)
+            }
+            _ => Err(json.error_at(start, LINE_KINDS)),
+        }
+    }
+
+    fn header(&mut self, json: &mut Json<'_>, first: &str, start: usize) -> Result<(), Error> {
+        if first != "isoscope" {
+            return Err(json.error_at(start, "the header {\"isoscope\":1} in the first line"));
+        }
+        self.has_header = true;
+        let version_at = json.position();
+        if !matches!(json.number()?, Number::Int(VERSION)) {
+            let error = json.error_at(version_at, "version 1 of the native format");
+            return Err(error.with_hint("a newer isoscope may read it"));
+        }
+        while let Some(name) = json.next_key(false)? {
+            let at = json.position();
+            match &*name {
+                "clock" => self.builder.clock = clock(json)?,
+                _ => return Err(json.error_at(at, "no other member than clock in the header")),
+            }
+        }
+        Ok(())
+    }
+
+    fn session_line(&mut self, json: &mut Json<'_>) -> Result<(), Error> {
+        let start = json.position();
+        let number = session_number(json)?;
+        let mut name = None;
+        if let Some(member) = json.next_key(false)? {
+            if member != "name" {
+                return Err(json.error("no other member than name"));
+            }
+            name = Some(json.name()?);
+            json.expect(b'}', "`}`")?;
+        }
+        if self.sessions.contains_key(&number) {
+            let error = json.error_at(start, "the number of a session that did not occur yet");
+            return Err(error.with_hint("a session is named before its first transaction"));
+        }
+        let session = match name {
+            Some(name) => self.builder.named_session(name),
+            None => self.builder.session(),
+        };
+        self.sessions.insert(number, session);
+        Ok(())
+    }
+
+    fn session(&mut self, number: u64) -> SessionId {
+        let builder = &mut self.builder;
+        *self.sessions.entry(number).or_insert_with(|| builder.session())
+    }
+
+    fn initial_line(&mut self, json: &mut Json<'_>) -> Result<(), Error> {
+        json.expect(b'[', "an array of pairs `[key,value]`")?;
+        let mut is_first = true;
+        while json.next_item(is_first)? {
+            is_first = false;
+            let start = json.position();
+            json.expect(b'[', "a pair `[key,value]`")?;
+            let key = json.key(&mut self.builder)?;
+            json.expect(b',', "`,` and a value")?;
+            let value = json.value(&mut self.builder)?;
+            json.expect(b']', "`]`")?;
+            match self.initial.insert(key, value) {
+                None => self.builder.initial.recorded.push((key, value)),
+                Some(earlier) if earlier == value => {}
+                Some(_) => {
+                    return Err(json.error_at(start, "one initial value for each key; there was another"));
+                }
+            }
+        }
+        end_object(json)
+    }
+
+    fn keys_line(&mut self, json: &mut Json<'_>) -> Result<(), Error> {
+        json.expect(b'[', "an array of keys")?;
+        let mut is_first = true;
+        while json.next_item(is_first)? {
+            json.key(&mut self.builder)?;
+            is_first = false;
+        }
+        end_object(json)
+    }
+
+    /// Reads a transaction whose members come in any order; they are read at once if the session comes first.
+    fn transaction(&mut self, json: &mut Json<'_>, start: usize) -> Result<(), Error> {
+        json.go_to(start);
+        json.expect(b'{', "`{`")?;
+        let mut members = Members::default();
+        let mut ops_at = None;
+        let mut is_first = true;
+        loop {
+            let at = json.position();
+            let Some(name) = json.next_key(is_first)? else {
+                break;
+            };
+            is_first = false;
+            let is_new = match &*name {
+                "s" => members.session.replace(session_number(json)?).is_none(),
+                "o" => members.outcome.replace(outcome(json)?).is_none(),
+                "n" => members.name.replace(json.name()?).is_none(),
+                "t" => members.times.replace(txn_times(json)?).is_none(),
+                "ops" if ops_at.is_none() => {
+                    ops_at = Some((json.position(), self.ops(json, members.session)?));
+                    true
+                }
+                "ops" => false,
+                _ => return Err(json.error_at(at, "one of the members s, n, o, t, ops")),
+            };
+            if !is_new {
+                return Err(json.error_at(at, "each member once"));
+            }
+        }
+        match (members.session, ops_at) {
+            (Some(session), Some((ops_at, is_read))) => {
+                self.late_ops(json, session, ops_at, is_read)?;
+                self.end(members)
+                    .ok_or_else(|| json.error_at(start, "the outcome: the member o"))
+            }
+            _ => Err(json.error_at(start, "the members s, o and ops")),
+        }
+    }
+
+    /// Reads the operations if the session is known, else passes over them and says so.
+    fn ops(&mut self, json: &mut Json<'_>, session: Option<u64>) -> Result<bool, Error> {
+        let Some(session) = session else {
+            json.skip_value(0)?;
+            return Ok(false);
+        };
+        let session = self.session(session);
+        self.builder.begin(session);
+        OpReader {
+            json,
+            builder: &mut self.builder,
+            elements: &mut self.elements,
+        }
+        .ops()?;
+        Ok(true)
+    }
+
+    fn late_ops(
+        &mut self,
+        json: &mut Json<'_>,
+        session: u64,
+        ops_at: usize,
+        is_read: bool,
+    ) -> Result<(), Error> {
+        if is_read {
+            return Ok(());
+        }
+        let end = json.position();
+        json.go_to(ops_at);
+        self.ops(json, Some(session))?;
+        json.go_to(end);
+        Ok(())
+    }
+
+    fn end(&mut self, members: Members) -> Option<()> {
+        if let Some(name) = members.name {
+            self.builder.name_txn(name);
+        }
+        self.builder.set_times(members.times.unwrap_or_default());
+        self.builder.end(members.outcome?);
+        Some(())
+    }
+}
+
+/// What a transaction has besides its operations.
+#[derive(Default)]
+struct Members {
+    session: Option<u64>,
+    outcome: Option<Outcome>,
+    name: Option<Datum>,
+    times: Option<TxnTimes>,
+}
+
+fn session_number(json: &mut Json<'_>) -> Result<u64, Error> {
+    let start = json.position();
+    match json.number()? {
+        Number::Int(number) if number >= 0 => Ok(number as u64),
+        _ => Err(json.error_at(start, "the number of a session")),
+    }
+}
+
+fn outcome(json: &mut Json<'_>) -> Result<Outcome, Error> {
+    let start = json.position();
+    match &*json.string("an outcome: \"c\", \"a\" or \"u\"")? {
+        "c" => Ok(Outcome::Committed),
+        "a" => Ok(Outcome::Aborted),
+        "u" => Ok(Outcome::Unknown),
+        _ => Err(json.error_at(start, "an outcome: \"c\", \"a\" or \"u\"")),
+    }
+}
+
+fn clock(json: &mut Json<'_>) -> Result<Clock, Error> {
+    let start = json.position();
+    match &*json.string("\"nanoseconds\" or \"position\"")? {
+        "nanoseconds" => Ok(Clock::Nanoseconds),
+        "position" => Ok(Clock::Position),
+        _ => Err(json.error_at(start, "\"nanoseconds\" or \"position\"")),
+    }
+}
+
+fn txn_times(json: &mut Json<'_>) -> Result<TxnTimes, Error> {
+    let expected = "four times: request and response of begin and of commit, each null if not recorded";
+    let [begin_request, begin_response, commit_request, commit_response] = json.times(expected)?;
+    Ok(TxnTimes {
+        begin_request,
+        begin_response,
+        commit_request,
+        commit_response,
+    })
+}
+
+fn end_object(json: &mut Json<'_>) -> Result<(), Error> {
+    json.expect(b'}', "`}` and the end of the line")
+}
+
+/// Where the last line begins, if it has no line break and is no whole value: the recorder did not finish it.
+fn is_torn(block: Block<'_>) -> Option<usize> {
+    if block.bytes.ends_with(b"\n") {
+        return None;
+    }
+    let start = block
+        .bytes
+        .iter()
+        .rposition(|&byte| byte == b'\n')
+        .map_or(0, |at| at + 1);
+    let tail = Block {
+        bytes: &block.bytes[start..],
+        ..block
+    };
+    let is_whole = Json::new(tail, tail.bytes.len()).is_ok_and(|mut json| {
+        let is_value = json.skip_value(0).is_ok();
+        json.skip_blanks();
+        is_value && json.is_at_end()
+    });
+    (!is_whole && !tail.bytes.trim_ascii().is_empty()).then_some(start)
+}
+
+fn torn_line(block: Block<'_>, torn_at: usize) -> Warning {
+    let line = block.first_line
+        + block.bytes[..torn_at]
+            .iter()
+            .filter(|&&byte| byte == b'\n')
+            .count() as u64;
+    Warning::new(
+        "torn-line",
+        format!(
+            "line {line}, the last one, is cut off and was left out: its transaction is not part of the history"
+        ),
+    )
+}
