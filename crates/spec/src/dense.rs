@@ -25,7 +25,11 @@ pub trait Algebra {
     fn and(&mut self, left: Self::Bit, right: Self::Bit) -> Self::Bit;
     /// Either.
     fn or(&mut self, left: Self::Bit, right: Self::Bit) -> Self::Bit;
-    /// Whether a tuple is in a given relation.
+    /// Whether an element is there at all: a transaction of unknown outcome may not be.
+    fn present(&mut self, _sort: Sort, _element: usize) -> Self::Bit {
+        self.constant(true)
+    }
+    /// Whether a tuple is in a given relation; never if an element of it is not there.
     fn base(&mut self, base: Base, tuple: &[usize]) -> Self::Bit;
 }
 
@@ -213,7 +217,7 @@ impl<'a, A: Algebra> Evaluator<'a, A> {
         match rel {
             Rel::Base(base) => self.filled(base.sorts(), |this, tuple| this.algebra.base(*base, tuple)),
             Rel::None(sorts) => self.filled(sorts, |this, _| this.algebra.constant(false)),
-            Rel::Every(sorts) => self.filled(sorts, |this, _| this.algebra.constant(true)),
+            Rel::Every(sorts) => self.filled(sorts, |this, tuple| this.all_present(sorts, tuple)),
             Rel::Identity(sort) => self.filled(&[*sort, *sort], |this, tuple| {
                 this.algebra.constant(tuple[0] == tuple[1])
             }),
@@ -257,10 +261,21 @@ impl<'a, A: Algebra> Evaluator<'a, A> {
                     for (&(var, _), &element) in vars.iter().zip(tuple) {
                         this.set(var, element);
                     }
-                    this.formula(body)
+                    let inside = this.formula(body);
+                    let present = this.all_present(&sorts, tuple);
+                    this.algebra.and(present, inside)
                 })
             }
         }
+    }
+
+    fn all_present(&mut self, sorts: &[Sort], tuple: &[usize]) -> A::Bit {
+        let mut present = self.algebra.constant(true);
+        for (&sort, &element) in sorts.iter().zip(tuple) {
+            let one = self.algebra.present(sort, element);
+            present = self.algebra.and(present, one);
+        }
+        present
     }
 
     fn filled(

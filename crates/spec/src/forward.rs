@@ -75,6 +75,11 @@ fn empty_relations<'f>(formula: &'f Formula, found: &mut Vec<&'f Rel>) -> Option
     }
 }
 
+/// Inside `before` if the order contains session order and reads-from.
+pub(crate) fn lies_inside_default(rel: &Rel) -> bool {
+    lies_inside(rel, &[Base::Session])
+}
+
 /// Inside `before`, with columns that depend only on what stands before.
 fn lies_inside(rel: &Rel, order: &[Base]) -> bool {
     match rel {

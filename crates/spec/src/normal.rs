@@ -4,7 +4,7 @@
 //! speaks of the read that is judged, so its meaning is filled in here, where that read has a name.
 
 use crate::check::membership;
-use crate::core::{Base, Formula, Level, Rel, Sort, Var};
+use crate::core::{Base, Formula, Framework, Level, Rel, Sort, Var};
 
 const X: Var = Var(0);
 const T1: Var = Var(1);
@@ -30,7 +30,37 @@ pub fn edge(visible: &Rel) -> Formula {
     )
 }
 
+/// Every read takes the last visible write: its source is visible, and every other visible writer comes before it.
+fn reads_last_visible() -> Formula {
+    let base = |vars: &[Var], base| Formula::Member(vars.to_vec(), Rel::Base(base));
+    let rival = base(&[X, T2], Base::Writers).and(base(&[T2, T3], Base::Visible));
+    let in_order = rival.implies(Formula::Same(T2, T1).or(base(&[T2, T1], Base::Before)));
+    let seen = base(&[T1, T3], Base::Visible).and(Formula::All(T2, Sort::Txn, Box::new(in_order)));
+    let body = base(&[X, T1, T3], Base::ReadsFromOn).implies(seen);
+    let all = |var, sort, body| Formula::All(var, sort, Box::new(body));
+    all(X, Sort::Object, all(T1, Sort::Txn, all(T3, Sort::Txn, body)))
+}
+
 impl Level {
+    /// What the framework demands of every witness, apart from `before` being a total order that begins with the
+    /// initial transaction.
+    pub fn axioms(&self) -> Formula {
+        match self.framework {
+            Framework::History => Formula::Const(true),
+            Framework::CommitOrder => Formula::Subset(self.order.clone(), Rel::Base(Base::Before)),
+            Framework::Visibility => {
+                let visible = || Rel::Base(Base::Visible);
+                let others = Rel::Every(vec![Sort::Txn]);
+                let initial = Rel::Product(Box::new(Rel::Base(Base::Initial)), Box::new(others));
+                let all_see_initial = Formula::Subset(initial, visible().optional());
+                Formula::Subset(self.order.clone(), visible())
+                    .and(Formula::Subset(visible(), Rel::Base(Base::Before)))
+                    .and(all_see_initial)
+                    .and(reads_last_visible())
+            }
+        }
+    }
+
     /// Everything the level demands of a witness beyond what its framework demands, as one formula.
     pub fn demand(&self) -> Formula {
         match &self.visible {

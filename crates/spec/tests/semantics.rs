@@ -341,3 +341,93 @@ fn stronger_levels_allow_less() {
         }
     });
 }
+
+#[test]
+fn normal_forms_allow_the_same_histories() {
+    let one_source = |history: &SmallHistory| {
+        history
+            .txns
+            .iter()
+            .all(|txn| (0..9).all(|x| txn.reads.iter().filter(|read| read.0 == x).count() < 2))
+    };
+    for_random_histories(
+        800,
+        &[
+            PLAIN,
+            Shape {
+                txns: 3,
+                objects: 3,
+                ..PLAIN
+            },
+        ],
+        |round, history| {
+            for level in library::levels() {
+                let normal = level.normal_form(one_source(history));
+                if normal.visible != level.visible || normal.require != level.require {
+                    let verdict = oracle::holds(history, level);
+                    assert_eq!(
+                        verdict,
+                        oracle::holds(history, &normal),
+                        "{}, seed {SEED}, round {round}:\n{history}",
+                        level.name
+                    );
+                }
+            }
+        },
+    );
+}
+
+#[test]
+fn every_shipped_level_with_a_witness_has_a_normal_form() {
+    let without: Vec<&str> = library::levels()
+        .iter()
+        .filter(|level| level.framework != spec::Framework::History)
+        .filter(|level| level.normal_form(true).visible.is_none())
+        .map(|level| level.name.as_str())
+        .collect();
+    assert_eq!(without, [""; 0]);
+}
+
+#[test]
+fn the_solver_agrees_with_enumeration() {
+    let shapes = [
+        PLAIN,
+        Shape {
+            txns: 4,
+            duplicates: true,
+            outcomes: true,
+            ..PLAIN
+        },
+        Shape {
+            txns: 3,
+            objects: 3,
+            duplicates: true,
+            times: true,
+            ..PLAIN
+        },
+    ];
+    let mut verdicts = [0, 0];
+    for_random_histories(2500, &shapes, |round, history| {
+        let level = &library::levels()[round % library::levels().len()];
+        let expected = oracle::holds(history, level);
+        let context = || format!("{}, seed {SEED}, round {round}:\n{history}", level.name);
+        match spec::ground::decide(history, level) {
+            spec::ground::Answer::Allowed(explanation) => {
+                assert!(expected, "{}", context());
+                let committed = |place: usize| history.txns[place].outcome == Outcome::Committed;
+                assert!(
+                    (0..history.txns.len()).all(|place| !committed(place) || explanation.committed[place])
+                );
+            }
+            spec::ground::Answer::Forbidden(reasons) => {
+                assert!(!expected, "{}", context());
+                assert!(!reasons.is_empty(), "{}", context());
+            }
+        }
+        verdicts[usize::from(expected)] += 1;
+    });
+    assert!(
+        verdicts.iter().all(|&count| count > 300),
+        "both verdicts must be well represented: {verdicts:?}"
+    );
+}

@@ -1,0 +1,261 @@
+//! Decides any level on a small history with a solver instead of enumeration.
+//!
+//! Unknowns are the order, visibility where the framework has it, the source of each read among the writers of its
+//! value, and whether a transaction of unknown outcome committed. Each thing the level demands has a switch, so an
+//! unsatisfiable answer names the demands that contradict one another, as few as deleting one by one leaves.
+//! For n transactions: n^2 unknowns, n^3 clauses for the order, and what the level's formula grounds to.
+
+use crate::circuit::{Circuit, Lit};
+use crate::core::{Base, Framework, Level, Rel};
+use crate::dense::Evaluator;
+use crate::grounding::Grounding;
+use crate::oracle::Explanation;
+use crate::sat::Solver;
+use crate::small::{Object, SmallHistory, object_name, session_name};
+
+/// Whether a level allows a history, and why.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// It does, by this witness.
+    Allowed(Explanation),
+    /// It does not: these cannot all be true.
+    Forbidden(Vec<Reason>),
+}
+
+/// A demand that takes part in a contradiction. Transactions are places in the history.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// Somebody who committed wrote what was read.
+    NoSource {
+        /// Who read.
+        reader: usize,
+        /// What object.
+        object: Object,
+    },
+    /// The level's order contains this pair.
+    Ordered {
+        /// Which relation says so.
+        by: &'static str,
+        /// The earlier one.
+        first: Option<usize>,
+        /// The later one.
+        second: usize,
+    },
+    /// The reader sees `writer`, another writer of what it reads, so that one comes before its source.
+    Edge {
+        /// Who read.
+        reader: usize,
+        /// What object.
+        object: Object,
+        /// Whom it read from; nothing for the initial state.
+        source: Option<usize>,
+        /// The other writer.
+        writer: Option<usize>,
+    },
+    /// The rest of what the level demands.
+    Demand,
+}
+
+impl Reason {
+    /// The reason as a sentence about a history.
+    pub fn sentence(&self, history: &SmallHistory) -> String {
+        let name = |place: &usize| txn_name(history, *place);
+        let named = |place: &Option<usize>| place.as_ref().map_or("the initial state".to_string(), name);
+        match self {
+            Self::NoSource { reader, object } => {
+                format!(
+                    "{} read {} from somebody who committed",
+                    name(reader),
+                    object_name(*object)
+                )
+            }
+            Self::Ordered { by, first, second } => {
+                format!("{} comes before {}: {by}", named(first), name(second))
+            }
+            Self::Edge {
+                reader,
+                object,
+                source,
+                writer,
+            } => format!(
+                "if {reader} sees {writer}, {writer} comes before {source}: {reader} read {object} from {source}, and {writer} \
+                 wrote {object} too",
+                reader = name(reader),
+                writer = named(writer),
+                source = named(source),
+                object = object_name(*object)
+            ),
+            Self::Demand => "what else the level demands".to_string(),
+        }
+    }
+}
+
+/// The name of a transaction: its session, and its number there if the session has several.
+pub fn txn_name(history: &SmallHistory, place: usize) -> String {
+    let session = history.txns[place].session;
+    let before = history.txns[..place]
+        .iter()
+        .filter(|txn| txn.session == session)
+        .count();
+    let is_only = history.txns.iter().filter(|txn| txn.session == session).count() == 1;
+    let name = session_name(session);
+    if is_only {
+        name
+    } else {
+        format!("{name}{}", before + 1)
+    }
+}
+
+/// Whether a level allows a history, by a solver.
+pub fn decide(history: &SmallHistory, level: &Level) -> Answer {
+    let mut circuit = Circuit::default();
+    let mut solver = Solver::default();
+    let grounding = Grounding::new(history, level.framework, &mut circuit, &mut solver);
+    let mut question = Question {
+        circuit,
+        solver,
+        grounding,
+        switches: Vec::new(),
+    };
+    question.demand(level);
+    question.answer(history, level)
+}
+
+struct Question {
+    circuit: Circuit,
+    solver: Solver,
+    grounding: Grounding,
+    switches: Vec<(Lit, Reason)>,
+}
+
+impl Question {
+    /// Demands `fact` if the switch of `reason` is on.
+    fn switched(&mut self, fact: Lit, reason: Reason) {
+        if fact == Lit::TRUE {
+            return;
+        }
+        let switch = self.circuit.input();
+        self.solver.require_any(&self.circuit, &[!switch, fact]);
+        self.switches.push((switch, reason));
+    }
+
+    fn demand(&mut self, level: &Level) {
+        for (reader, object, sourced) in self.grounding.sourced.clone() {
+            self.switched(sourced, Reason::NoSource { reader, object });
+        }
+        match (level.framework, &level.visible) {
+            (Framework::CommitOrder, Some(visible)) => {
+                self.ordered(&level.order);
+                if visible.mentions(Base::Earlier) {
+                    self.whole(&level.demand());
+                } else {
+                    self.edges(visible);
+                    self.whole(&level.require);
+                }
+            }
+            _ => {
+                self.whole(&level.axioms());
+                self.whole(&level.demand());
+            }
+        }
+    }
+
+    fn whole(&mut self, formula: &crate::core::Formula) {
+        let fact = Evaluator::new(&mut self.grounding.with(&mut self.circuit)).formula(formula);
+        self.switched(fact, Reason::Demand);
+    }
+
+    fn ordered(&mut self, order: &Rel) {
+        let parts = union_parts(order);
+        let count = self.grounding.txn_count();
+        for part in parts {
+            let table = Evaluator::new(&mut self.grounding.with(&mut self.circuit)).table(part);
+            for second in 1..count {
+                for first in 0..count {
+                    let before = self.grounding.before[first][second];
+                    let fact = self.circuit.implies(table.at(&[first, second]), before);
+                    let (first, second) = (self.grounding.place(first), self.grounding.place(second));
+                    let reason = Reason::Ordered {
+                        by: word_of(part),
+                        first,
+                        second: second.expect("not initial"),
+                    };
+                    self.switched(fact, reason);
+                }
+            }
+        }
+    }
+
+    fn edges(&mut self, visible: &Rel) {
+        let table = Evaluator::new(&mut self.grounding.with(&mut self.circuit)).table(visible);
+        let count = self.grounding.txn_count();
+        for reader in 1..count {
+            for object in 0..self.grounding.objects {
+                for source in (0..count).filter(|&source| source != reader) {
+                    let reads = self
+                        .grounding
+                        .reads_from_on(&mut self.circuit, object, source, reader);
+                    if reads == Lit::FALSE {
+                        continue;
+                    }
+                    for writer in (0..count).filter(|&writer| writer != source) {
+                        let writes = self.grounding.writes(object, writer);
+                        let sees = self.circuit.and(writes, table.at(&[writer, reader]));
+                        let guard = self.circuit.and(reads, sees);
+                        let fact = self.circuit.implies(guard, self.grounding.before[writer][source]);
+                        let place = |txn| self.grounding.place(txn);
+                        let reader = place(reader).expect("not initial");
+                        let reason = Reason::Edge {
+                            reader,
+                            object,
+                            source: place(source),
+                            writer: place(writer),
+                        };
+                        self.switched(fact, reason);
+                    }
+                }
+            }
+        }
+    }
+
+    fn answer(mut self, history: &SmallHistory, level: &Level) -> Answer {
+        let mut switches: Vec<Lit> = self.switches.iter().map(|&(switch, _)| switch).collect();
+        if self.solver.solve(&self.circuit, &switches) {
+            return Answer::Allowed(self.grounding.explanation(history, level.framework, &self.solver));
+        }
+        switches = self.solver.core(&self.circuit, &switches);
+        let mut at = 0;
+        while at < switches.len() {
+            let mut fewer = switches.clone();
+            fewer.remove(at);
+            if self.solver.solve(&self.circuit, &fewer) {
+                at += 1;
+            } else {
+                // What the smaller contradiction does not need goes too; those kept before are needed by all.
+                switches = self.solver.core(&self.circuit, &fewer);
+                at = 0;
+            }
+        }
+        let kept = self
+            .switches
+            .into_iter()
+            .filter(|(switch, _)| switches.contains(switch));
+        Answer::Forbidden(kept.map(|(_, reason)| reason).collect())
+    }
+}
+
+fn union_parts(rel: &Rel) -> Vec<&Rel> {
+    match rel {
+        Rel::Union(left, right) => [union_parts(left), union_parts(right)].concat(),
+        other => vec![other],
+    }
+}
+
+fn word_of(rel: &Rel) -> &'static str {
+    match rel {
+        Rel::Base(Base::Session) => "session order",
+        Rel::Base(Base::ReadsFrom) => "reads from",
+        Rel::Base(Base::RealTime | Base::CommitRealTime) => "real time",
+        _ => "the level's order",
+    }
+}
