@@ -1,1 +1,21 @@
 //! Brute-force oracles, history generators and the corpus, for tests only.
+//!
+//! An engine is tested with one line: [`agree`] compares its verdict with the oracle's, has its certificate checked,
+//! and on a disagreement gives the smallest history that still shows it, in the notation, ready to become a test.
+
+mod agree;
+pub mod corpus;
+pub mod exhaustive;
+pub mod generate;
+pub mod mutate;
+pub mod oracle;
+pub mod prove;
+mod random;
+pub mod reference;
+mod shrink;
+mod sketch;
+
+pub use agree::{Disagreement, agree, assert_agrees};
+pub use random::Random;
+pub use shrink::shrink;
+pub use sketch::{Sketch, SketchOp, SketchTxn};

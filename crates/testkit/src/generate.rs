@@ -1,0 +1,316 @@
+//! Random small histories, as a simulated store would record them, with a share of lies.
+//!
+//! Sessions take turns at a store with a clock. How transactions see it is drawn for each history (one at a time, from
+//! a snapshot with or without a check for conflicts, or step by step), and then a few reads and outcomes are changed.
+//! So each level holds for a good part of the histories and is violated for a good part, mostly for close reasons.
+
+use history::{Datum, History, Outcome, TxnTimes};
+
+use crate::{Random, Sketch, SketchOp, SketchTxn};
+
+/// What histories to draw.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shape {
+    /// The most sessions.
+    pub sessions: usize,
+    /// The fewest transactions.
+    pub least_txns: usize,
+    /// The most transactions.
+    pub most_txns: usize,
+    /// The most keys.
+    pub keys: usize,
+    /// The most operations of a transaction.
+    pub ops: usize,
+    /// Values are drawn from 0 to this; with `None` no two writes have the same value.
+    pub values: Option<usize>,
+    /// How many of a hundred transactions have an unknown outcome.
+    pub unknown: usize,
+    /// How many of a hundred transactions abort.
+    pub aborted: usize,
+    /// Whether there are times.
+    pub times: bool,
+    /// How many of a hundred recorded times are lost or wrong.
+    pub bad_times: usize,
+    /// Whether the initial values are not recorded.
+    pub unknown_initial: bool,
+}
+
+impl Default for Shape {
+    /// Up to 4 sessions, 2 to 5 transactions of up to 3 operations on up to 3 keys, unique values, all committed.
+    fn default() -> Self {
+        Self {
+            sessions: 4,
+            least_txns: 2,
+            most_txns: 5,
+            keys: 3,
+            ops: 3,
+            values: None,
+            unknown: 0,
+            aborted: 0,
+            times: false,
+            bad_times: 0,
+            unknown_initial: false,
+        }
+    }
+}
+
+impl Shape {
+    /// Any of the shapes that tests should see: duplicates or not, outcomes or not, times or not.
+    pub fn any(random: &mut Random) -> Self {
+        Self {
+            sessions: random.between(1, 4),
+            least_txns: 2,
+            most_txns: random.between(2, 7),
+            keys: random.between(1, 3),
+            ops: random.between(1, 4),
+            values: random.percent(50).then(|| random.between(1, 3)),
+            unknown: *random.pick(&[0, 0, 30]),
+            aborted: *random.pick(&[0, 0, 20]),
+            times: random.percent(50),
+            bad_times: *random.pick(&[0, 0, 20]),
+            unknown_initial: false,
+        }
+    }
+}
+
+/// A history that depends on the seed and the shape alone.
+pub fn history(seed: u64, shape: &Shape) -> History {
+    sketch(&mut Random::new(seed), shape).build()
+}
+
+/// The same as a sketch, from a source of random numbers.
+pub fn sketch(random: &mut Random, shape: &Shape) -> Sketch {
+    let mut simulation = Simulation::plan(random, shape);
+    while simulation.step(random) {}
+    let mut sketch = simulation.recorded();
+    tell_lies(random, shape, &mut sketch);
+    sketch
+}
+
+/// How transactions see the store.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Isolation {
+    OneAtATime,
+    Snapshot,
+    SnapshotWithoutConflicts,
+    StepByStep,
+}
+
+/// A transaction under way.
+struct Client {
+    plan: Vec<(bool, usize, i64)>,
+    at: usize,
+    snapshot: Vec<i64>,
+    begun: Vec<i64>,
+    own: Vec<Option<i64>>,
+    txn: SketchTxn,
+}
+
+struct Simulation<'s> {
+    shape: &'s Shape,
+    isolation: Isolation,
+    store: Vec<i64>,
+    now: i64,
+    /// What each session has still to do, last first; the last one is under way.
+    sessions: Vec<Vec<Client>>,
+    done: Sketch,
+}
+
+impl<'s> Simulation<'s> {
+    fn plan(random: &mut Random, shape: &'s Shape) -> Self {
+        let keys = random.between(1, shape.keys);
+        let mut sessions: Vec<Vec<Client>> = Vec::new();
+        sessions.resize_with(random.between(1, shape.sessions), Vec::new);
+        for number in 0..random.between(shape.least_txns, shape.most_txns) {
+            let session = random.below(sessions.len());
+            sessions[session].push(Client::plan(random, shape, keys, number));
+        }
+        sessions.retain(|session| !session.is_empty());
+        let mut done = Sketch::new(keys);
+        done.sessions = vec![Vec::new(); sessions.len()];
+        Self {
+            shape,
+            isolation: *random.pick(&[
+                Isolation::OneAtATime,
+                Isolation::Snapshot,
+                Isolation::SnapshotWithoutConflicts,
+                Isolation::StepByStep,
+            ]),
+            store: vec![0; keys],
+            now: 0,
+            sessions,
+            done,
+        }
+    }
+
+    /// Lets some session take its next step; false when all are done.
+    fn step(&mut self, random: &mut Random) -> bool {
+        let busy: Vec<usize> = (0..self.sessions.len())
+            .filter(|&session| !self.sessions[session].is_empty())
+            .collect();
+        if busy.is_empty() {
+            return false;
+        }
+        let session = *random.pick(&busy);
+        self.now += random.between(1, 3) as i64;
+        loop {
+            let ended = self.advance(session, random);
+            if ended || self.isolation != Isolation::OneAtATime {
+                return true;
+            }
+        }
+    }
+
+    /// One step of a session's transaction; true if that was its last.
+    fn advance(&mut self, session: usize, random: &mut Random) -> bool {
+        self.now += 1;
+        let now = self.now;
+        let client = self.sessions[session].last_mut().expect("the session is busy");
+        if client.begun.is_empty() {
+            client.begin(&self.store, now);
+            return false;
+        }
+        if client.at < client.plan.len() {
+            let is_stepwise = self.isolation == Isolation::StepByStep;
+            client.operate(if is_stepwise { Some(&self.store) } else { None });
+            return false;
+        }
+        self.end(session, random);
+        true
+    }
+
+    fn end(&mut self, session: usize, random: &mut Random) {
+        let mut client = self.sessions[session].pop().expect("the session is busy");
+        let overwritten =
+            |(key, own): (usize, &Option<i64>)| own.is_some() && self.store[key] != client.begun[key];
+        let conflict = client.own.iter().enumerate().any(overwritten);
+        let refused = conflict && self.isolation == Isolation::Snapshot;
+        let takes_effect = !refused && !random.percent(self.shape.aborted);
+        if takes_effect {
+            let written = client.own.iter().enumerate();
+            written.for_each(|(key, own)| self.store[key] = own.unwrap_or(self.store[key]));
+        }
+        client.txn.outcome = match takes_effect {
+            _ if random.percent(self.shape.unknown) => Outcome::Unknown,
+            true => Outcome::Committed,
+            false => Outcome::Aborted,
+        };
+        client.txn.times.commit_request = Some(self.now);
+        self.now += 1;
+        client.txn.times.commit_response = Some(self.now);
+        self.done.sessions[session].push(client.txn);
+    }
+
+    fn recorded(self) -> Sketch {
+        self.done
+    }
+}
+
+impl Client {
+    fn plan(random: &mut Random, shape: &Shape, keys: usize, number: usize) -> Self {
+        let op = |place: usize, random: &mut Random| {
+            let value = match shape.values {
+                Some(most) => random.between(0, most),
+                None => number * 10 + place + 1,
+            };
+            (random.percent(50), random.below(keys), value as i64)
+        };
+        let count = random.between(1, shape.ops);
+        Self {
+            plan: (0..count).map(|place| op(place, random)).collect(),
+            at: 0,
+            snapshot: Vec::new(),
+            begun: Vec::new(),
+            own: vec![None; keys],
+            txn: SketchTxn::committed(Vec::new()),
+        }
+    }
+
+    fn begin(&mut self, store: &[i64], now: i64) {
+        self.snapshot = store.to_vec();
+        self.begun = store.to_vec();
+        self.txn.times = TxnTimes {
+            begin_request: Some(now - 1),
+            begin_response: Some(now),
+            ..TxnTimes::default()
+        };
+    }
+
+    /// The next operation, against the snapshot or against the store as it is now.
+    fn operate(&mut self, store: Option<&[i64]>) {
+        let (is_write, key, value) = self.plan[self.at];
+        self.at += 1;
+        let value = if is_write {
+            self.own[key] = Some(value);
+            value
+        } else {
+            self.own[key].unwrap_or(store.unwrap_or(&self.snapshot)[key])
+        };
+        self.txn.ops.push(SketchOp {
+            is_write,
+            key,
+            value: Datum::Int(value),
+        });
+    }
+}
+
+/// Changes what was recorded: now and then a read, and the times as the shape says.
+fn tell_lies(random: &mut Random, shape: &Shape, sketch: &mut Sketch) {
+    let mut values: Vec<Datum> = sketch
+        .txns()
+        .flat_map(|txn| &txn.ops)
+        .map(|op| op.value.clone())
+        .collect();
+    values.push(Datum::Int(0));
+    if shape.unknown_initial {
+        sketch.initial = None;
+        values.push(Datum::Int(99));
+    }
+    let lies = *random.pick(&[0, 0, 1, 2]);
+    for _ in 0..lies {
+        let mut reads: Vec<&mut SketchOp> = sketch
+            .txns_mut()
+            .flat_map(|txn| &mut txn.ops)
+            .filter(|op| !op.is_write)
+            .collect();
+        if !reads.is_empty() {
+            let read = random.below(reads.len());
+            reads[read].value = random.pick(&values).clone();
+        }
+    }
+    for txn in sketch.txns_mut() {
+        match shape.times {
+            true => spoil_times(random, shape, &mut txn.times),
+            false => txn.times = TxnTimes::default(),
+        }
+    }
+}
+
+fn spoil_times(random: &mut Random, shape: &Shape, times: &mut TxnTimes) {
+    let all = [
+        &mut times.begin_request,
+        &mut times.begin_response,
+        &mut times.commit_request,
+        &mut times.commit_response,
+    ];
+    for time in all {
+        if random.percent(shape.bad_times) {
+            *time = random
+                .percent(50)
+                .then(|| time.unwrap_or(0) + random.between(0, 20) as i64 - 10);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_seeds_give_equal_histories_and_others_differ() {
+        let shape = Shape::default();
+        let text = |seed| formats::notation::print(&history(seed, &shape)).unwrap();
+        assert_eq!(text(7), text(7));
+        assert_ne!(text(7), text(8));
+    }
+}
