@@ -1,11 +1,181 @@
-//! awdit
+//! AWDIT text: `r KEY VALUE` or `w KEY VALUE` a line, transactions between rules of `-`, sessions between rules of `=`.
+//!
+//! Nothing is implied: keys are absent at first, and a history whose keys start with something writes it down as an
+//! ordinary first session. An empty part between two rules is an empty transaction or session; what stands before the
+//! first and behind the last rule counts only if it has operations.
 
-use crate::{Error, Loaded, ReadOptions, Source};
+use history::{Builder, Datum, Outcome, SessionId};
 
-pub(crate) fn looks_like(_head: &[u8]) -> bool {
-    false
+use crate::error::Error;
+use crate::scan::decimal;
+use crate::source::Block;
+use crate::{Format, Loaded, ReadOptions, Source};
+
+/// Whether the first line that is not blank is an operation or a rule followed by one.
+pub(crate) fn looks_like(head: &[u8]) -> bool {
+    let lines = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    let is_rule = |line: &&[u8]| {
+        line.is_empty() || line.iter().all(|&byte| byte == b'-') || line.iter().all(|&byte| byte == b'=')
+    };
+    let first = lines.skip_while(is_rule).next().unwrap_or_default();
+    let block = Block {
+        bytes: first,
+        first_line: 1,
+        file: "",
+    };
+    operation(&block, &mut 0).is_ok()
 }
 
+/// Reads a whole history.
 pub(crate) fn read(source: &mut Source<'_>, _options: &ReadOptions) -> Result<Loaded, Error> {
-    Err(source.error("awdit", "nothing that is read yet"))
+    let mut reader = Reader::default();
+    while let Some(block) = source.next_block()? {
+        let mut index = 0;
+        while index < block.bytes.len() {
+            reader.line(&block, &mut index)?;
+        }
+        source.check_memory(&reader.builder)?;
+    }
+    reader.end_txn();
+    Ok(Loaded::new(reader.builder.finish(), Format::Awdit))
+}
+
+#[derive(Default)]
+struct Reader {
+    builder: Builder,
+    session: Option<SessionId>,
+    is_open: bool,
+}
+
+impl Reader {
+    #[inline]
+    fn line(&mut self, block: &Block<'_>, index: &mut usize) -> Result<(), Error> {
+        match block.bytes[*index] {
+            b'\n' | b'\r' => {}
+            b'-' => {
+                skip_rule(block, index, b'-');
+                self.end_txn();
+            }
+            b'=' => {
+                skip_rule(block, index, b'=');
+                self.end_txn();
+                self.session = None;
+            }
+            _ => {
+                let (is_write, key, value) = operation(block, index)?;
+                self.operation(is_write, key, value);
+            }
+        }
+        end_of_line(block, index)
+    }
+
+    #[inline]
+    fn operation(&mut self, is_write: bool, key: u64, value: u64) {
+        let builder = &mut self.builder;
+        if !self.is_open {
+            let session = *self.session.get_or_insert_with(|| builder.session());
+            builder.begin(session);
+            self.is_open = true;
+        }
+        let key = match i64::try_from(key) {
+            Ok(int) => builder.keys.intern_int(int),
+            Err(_) => builder.keys.intern(Datum::uint(key)),
+        };
+        let value = match i64::try_from(value) {
+            Ok(int) => builder.values.intern_int(int),
+            Err(_) => builder.values.intern(Datum::uint(value)),
+        };
+        match is_write {
+            true => builder.write(key, value),
+            false => builder.read(key, value),
+        };
+    }
+
+    fn end_txn(&mut self) {
+        if std::mem::take(&mut self.is_open) {
+            self.builder.end(Outcome::Committed);
+        }
+    }
+}
+
+#[inline]
+fn operation(block: &Block<'_>, index: &mut usize) -> Result<(bool, u64, u64), Error> {
+    let is_write = match block.bytes.get(*index) {
+        Some(b'r') => false,
+        Some(b'w') => true,
+        _ => return Err(block.error(*index, "`r KEY VALUE`, `w KEY VALUE` or a rule of `-` or `=`")),
+    };
+    *index += 1;
+    let key = number_after_blank(block, index, "a blank and a key")?;
+    let value = number_after_blank(block, index, "a blank and a value")?;
+    Ok((is_write, key, value))
+}
+
+#[inline]
+fn number_after_blank(block: &Block<'_>, index: &mut usize, expected: &str) -> Result<u64, Error> {
+    let start = *index;
+    if !matches!(block.bytes.get(start), Some(b' ' | b'\t')) {
+        return Err(block.error(start, expected));
+    }
+    while let Some(b' ' | b'\t') = block.bytes.get(*index) {
+        *index += 1;
+    }
+    decimal(block.bytes, index).ok_or_else(|| block.error(start, expected))
+}
+
+fn skip_rule(block: &Block<'_>, index: &mut usize, mark: u8) {
+    while block.bytes.get(*index) == Some(&mark) {
+        *index += 1;
+    }
+}
+
+#[inline]
+fn end_of_line(block: &Block<'_>, index: &mut usize) -> Result<(), Error> {
+    while let Some(b' ' | b'\t' | b'\r') = block.bytes.get(*index) {
+        *index += 1;
+    }
+    match block.bytes.get(*index) {
+        None => Ok(()),
+        Some(b'\n') => {
+            *index += 1;
+            Ok(())
+        }
+        _ => Err(block.error(*index, "the end of the line")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use history::{History, Summary};
+
+    fn read_text(text: &str) -> Result<History, Error> {
+        let options = ReadOptions::default();
+        let mut source = Source::new("t", text.as_bytes(), &options);
+        read(&mut source, &options).map(|loaded| loaded.history)
+    }
+
+    #[test]
+    fn rules_separate_transactions_and_sessions() {
+        let history = read_text("w 1 0\nw 2 0\n====\nr 1 0\n---\nw 1 1\n===\nr 1 1").unwrap();
+        let summary = Summary::of(&history);
+        assert_eq!(
+            (summary.sessions, summary.committed, summary.operations),
+            (3, 4, 5)
+        );
+    }
+
+    #[test]
+    fn what_is_no_line_is_refused_with_its_place() {
+        let refusal = |text| read_text(text).unwrap_err().to_string();
+        assert_eq!(
+            refusal("w 1 1\nr 1\n"),
+            "t:2:4: expected a blank and a value, found the end of the line"
+        );
+        assert_eq!(
+            refusal("w 1 1 1\n"),
+            "t:1:7: expected the end of the line, found `1`"
+        );
+        assert!(refusal("x 1 1").starts_with("t:1:1: expected `r KEY VALUE`"));
+    }
 }

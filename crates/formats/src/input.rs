@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use history::History;
+use history::{Datum, History};
 
 use crate::error::{Error, Place};
 use crate::{
@@ -140,14 +140,27 @@ pub(crate) struct Folder<'o> {
 }
 
 impl Folder<'_> {
-    /// Opens the logs one after the other, in the order of their numbers.
-    pub fn sources(&self) -> impl Iterator<Item = Result<Source<'static>, Error>> {
+    /// Whether there are no logs.
+    pub fn is_empty(&self) -> bool {
+        self.logs.is_empty()
+    }
+
+    /// Opens the logs one after the other, in the order of their numbers; each has its number as a name.
+    pub fn logs(&self) -> impl Iterator<Item = Result<(Option<Datum>, Source<'static>), Error>> {
         self.logs.iter().map(|path| {
             let name = path.display().to_string();
             let file = File::open(path).map_err(|error| Error::io(&name, &error))?;
-            open(&name, file, self.options)
+            Ok((session_name(path), open(&name, file, self.options)?))
         })
     }
+}
+
+/// `T12.log` is session 12.
+fn session_name(path: &Path) -> Option<Datum> {
+    let name = path.file_name()?.to_str()?;
+    let digits = name[1..].split('.').next()?;
+    let is_canonical = digits == "0" || !digits.starts_with('0');
+    digits.parse().ok().filter(|_| is_canonical).map(Datum::Int)
 }
 
 fn read_folder(path: &Path, options: &ReadOptions) -> Result<Loaded, Error> {

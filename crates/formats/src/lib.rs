@@ -19,16 +19,21 @@ mod error;
 mod format;
 mod input;
 mod jepsen;
-mod native_jsonl;
+pub mod native_jsonl;
 pub mod notation;
+mod numbers;
 mod options;
 mod output;
 mod polysi;
+mod registers;
+#[cfg(test)]
+mod sample_histories;
 mod scan;
 mod source;
 mod unused_keys;
 mod viper;
 mod warning;
+mod zero_implied;
 
 pub use detect::detect;
 pub use error::{Error, ErrorKind, Place};

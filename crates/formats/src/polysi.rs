@@ -1,23 +1,279 @@
-//! polysi
+//! PolySI, IsoVista and Plume text: `r(key,value,session,txn)` or `w(key,value,session,txn)`, one operation a line.
+//!
+//! A transaction is all lines with its number, which is global; lines are in program order, and the transactions of a
+//! session are in the order of their first lines. Transaction -1 marks aborted writes. A key starts with 0 unless
+//! somebody writes 0 to it.
+//!
+//! Lines of one transaction mostly stand together and go straight into the model. Each such run is a fragment; only
+//! when a transaction has several are they joined in a second pass.
 
-use std::io::Write;
+mod write;
 
-use history::History;
+use history::{Builder, Datum, History, OpId, Outcome, SessionId, TxnId};
+use rustc_hash::FxHashMap;
 
-use crate::{Error, Loaded, ReadOptions, Source, Warning, WriteOptions};
+use crate::error::Error;
+use crate::scan::decimal;
+use crate::source::Block;
+use crate::zero_implied::ZeroImplied;
+use crate::{Format, Loaded, ReadOptions, Source};
+pub(crate) use write::write;
 
-pub(crate) fn looks_like(_head: &[u8]) -> bool {
-    false
+/// Whether the first line that is not blank is an operation.
+pub(crate) fn looks_like(head: &[u8]) -> bool {
+    let start = head
+        .iter()
+        .position(|byte| !byte.is_ascii_whitespace())
+        .unwrap_or(0);
+    let end = head[start..]
+        .iter()
+        .position(|&byte| byte == b'\n')
+        .map_or(head.len(), |end| start + end);
+    let line = Block {
+        bytes: head[start..end].trim_ascii_end(),
+        first_line: 1,
+        file: "",
+    };
+    line_at(&line, &mut 0).is_ok()
 }
 
+/// One line.
+struct Line {
+    is_write: bool,
+    key: u64,
+    value: u64,
+    session: u64,
+    /// `None` for the -1 of aborted writes.
+    txn: Option<u64>,
+}
+
+/// The operation at an index, which moves behind its bracket.
+#[inline]
+fn line_at(block: &Block<'_>, index: &mut usize) -> Result<Line, Error> {
+    let bytes = block.bytes;
+    let is_write = match bytes.get(*index..*index + 2) {
+        Some(b"r(") => false,
+        Some(b"w(") => true,
+        _ => return Err(block.error(*index, "`r(` or `w(`")),
+    };
+    *index += 2;
+    let key = number_before(block, index, b',', "a key and `,`")?;
+    let value = number_before(block, index, b',', "a value and `,`")?;
+    let session = number_before(block, index, b',', "a session and `,`")?;
+    let txn = match bytes.get(*index..*index + 3) {
+        Some(b"-1)") => {
+            *index += 3;
+            None
+        }
+        _ => Some(number_before(
+            block,
+            index,
+            b')',
+            "a transaction (or -1) and `)`",
+        )?),
+    };
+    Ok(Line {
+        is_write,
+        key,
+        value,
+        session,
+        txn,
+    })
+}
+
+#[inline]
+fn number_before(block: &Block<'_>, index: &mut usize, mark: u8, expected: &str) -> Result<u64, Error> {
+    let start = *index;
+    match decimal(block.bytes, index) {
+        Some(number) if block.bytes.get(*index) == Some(&mark) => {
+            *index += 1;
+            Ok(number)
+        }
+        _ => Err(block.error(start, expected)),
+    }
+}
+
+/// Reads a whole history.
 pub(crate) fn read(source: &mut Source<'_>, _options: &ReadOptions) -> Result<Loaded, Error> {
-    Err(source.error("polysi", "nothing that is read yet"))
+    let mut reader = Reader::default();
+    while let Some(block) = source.next_block()? {
+        let mut index = 0;
+        while index < block.bytes.len() {
+            match block.bytes[index] {
+                b'\n' => index += 1,
+                b'\r' if block.bytes.get(index + 1) == Some(&b'\n') => index += 2,
+                _ => {
+                    let start = index;
+                    let line = line_at(&block, &mut index)?;
+                    reader.add(&line, &block, start)?;
+                    if !matches!(block.bytes.get(index), None | Some(b'\n' | b'\r')) {
+                        return Err(block.error(index, "the end of the line"));
+                    }
+                }
+            }
+        }
+        source.check_memory(&reader.builder)?;
+    }
+    Ok(Loaded::new(reader.finish(), Format::Polysi))
 }
 
-pub(crate) fn write(
-    _history: &History,
-    _out: &mut dyn Write,
-    _options: &WriteOptions,
-) -> Result<Vec<Warning>, Error> {
-    Err(Error::cannot_express("not written yet"))
+#[derive(Default)]
+struct Reader {
+    builder: Builder,
+    zero: ZeroImplied,
+    sessions: FxHashMap<u64, SessionId>,
+    /// The session of each transaction and the number of its first fragment.
+    txns: FxHashMap<u64, (SessionId, u32)>,
+    /// The fragment that is open: session and transaction as in the file.
+    open: Option<(u64, Option<u64>)>,
+    /// Whether a transaction has several fragments.
+    is_fragmented: bool,
+}
+
+impl Reader {
+    #[inline]
+    fn add(&mut self, line: &Line, block: &Block<'_>, start: usize) -> Result<(), Error> {
+        if self.open != Some((line.session, line.txn)) {
+            self.close();
+            self.open_fragment(line, block, start)?;
+        }
+        let key = number(line.key, |int| self.builder.keys.intern_int(int));
+        let key = key.unwrap_or_else(|| self.builder.keys.intern(Datum::uint(line.key)));
+        let value = number(line.value, |int| self.builder.values.intern_int(int));
+        let value = value.unwrap_or_else(|| self.builder.values.intern(Datum::uint(line.value)));
+        match line.is_write {
+            true => self.zero.write(&mut self.builder, key, value),
+            false => _ = self.builder.read(key, value),
+        }
+        Ok(())
+    }
+
+    fn open_fragment(&mut self, line: &Line, block: &Block<'_>, start: usize) -> Result<(), Error> {
+        let builder = &mut self.builder;
+        let session = *self
+            .sessions
+            .entry(line.session)
+            .or_insert_with(|| builder.named_session(Datum::uint(line.session)));
+        let fragment = builder.txn_count() as u32;
+        if let Some(txn) = line.txn {
+            let &mut (owner, first) = self.txns.entry(txn).or_insert((session, fragment));
+            if owner != session {
+                return Err(block.error(start, format!("transaction {txn} in one session only")));
+            }
+            self.is_fragmented |= first != fragment;
+        }
+        builder.begin(session);
+        if let Some(txn) = line.txn {
+            builder.name_txn(Datum::uint(txn));
+        }
+        self.open = Some((line.session, line.txn));
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        if let Some((_, txn)) = self.open.take() {
+            self.builder.end(match txn {
+                Some(_) => Outcome::Committed,
+                None => Outcome::Aborted,
+            });
+        }
+    }
+
+    fn finish(mut self) -> History {
+        self.close();
+        let history = self.zero.finish(self.builder);
+        match self.is_fragmented {
+            true => join_fragments(&history),
+            false => history,
+        }
+    }
+}
+
+/// Joins the fragments of each transaction, which have its name, at the place of the first.
+fn join_fragments(fragments: &History) -> History {
+    let mut builder = Builder::new();
+    builder.keys = fragments.keys().clone();
+    builder.values = fragments.values().clone();
+    builder.initial = fragments.initial().clone();
+    for session in fragments.sessions() {
+        let joined = builder.named_session(fragments.session_name(session).unwrap_or(Datum::Nil));
+        for txn in group_by_name(fragments, session) {
+            builder.begin(joined);
+            if let Some(name) = fragments.txn_name(txn[0]) {
+                builder.name_txn(name);
+            }
+            for &fragment in &txn {
+                for op in fragments.op_range(fragment).map(OpId) {
+                    builder.op(fragments.op(op));
+                }
+            }
+            builder.end(fragments.outcome(txn[0]));
+        }
+    }
+    builder.finish()
+}
+
+fn group_by_name(fragments: &History, session: SessionId) -> Vec<Vec<TxnId>> {
+    let mut txns: Vec<Vec<TxnId>> = Vec::new();
+    let mut place_of = FxHashMap::default();
+    for fragment in fragments.session_txns(session) {
+        let place = match fragments.txn_name(fragment) {
+            Some(name) => *place_of.entry(name).or_insert(txns.len()),
+            None => txns.len(),
+        };
+        match txns.get_mut(place) {
+            Some(txn) => txn.push(fragment),
+            None => txns.push(vec![fragment]),
+        }
+    }
+    txns
+}
+
+#[inline]
+fn number<T>(number: u64, intern: impl FnOnce(i64) -> T) -> Option<T> {
+    i64::try_from(number).ok().map(intern)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use history::Summary;
+
+    fn read_text(text: &str) -> Result<History, Error> {
+        let options = ReadOptions::default();
+        let mut source = Source::new("t", text.as_bytes(), &options);
+        read(&mut source, &options).map(|loaded| loaded.history)
+    }
+
+    #[test]
+    fn lines_of_one_transaction_are_joined_wherever_they_stand() {
+        let history = read_text("w(1,1,7,1)\nr(1,1,8,2)\nw(2,1,7,1)\nw(3,1,7,-1)\nw(1,2,7,3)\n").unwrap();
+        let summary = Summary::of(&history);
+        assert_eq!((summary.sessions, summary.committed, summary.aborted), (2, 3, 1));
+        assert_eq!(history.ops(TxnId(0)).count(), 2);
+        assert_eq!(history.txn_name(TxnId(0)), Some(Datum::Int(1)));
+        assert_eq!(history.outcome(TxnId(1)), Outcome::Aborted);
+    }
+
+    #[test]
+    fn what_is_no_operation_is_refused_with_its_place() {
+        let refusal = |text| read_text(text).unwrap_err().to_string();
+        assert_eq!(
+            refusal("w(1,1,1,1)\nw(1,1,1"),
+            "t:2:7: expected a session and `,`, found `1`"
+        );
+        assert_eq!(refusal("x"), "t:1:1: expected `r(` or `w(`, found `x`");
+        assert_eq!(
+            refusal("w(1,1,1,1)\nr(1,1,2,1)\n"),
+            "t:2:1: expected transaction 1 in one session only, found `r(1,1,2,1)`"
+        );
+        assert_eq!(
+            refusal("r(1,18446744073709551616,1,1)"),
+            "t:1:5: expected a value and `,`, found `18446744073709551616,1,1)`"
+        );
+        assert_eq!(
+            refusal("r(1,1,1,1)x"),
+            "t:1:11: expected the end of the line, found `x`"
+        );
+    }
 }

@@ -112,6 +112,22 @@ impl<'a> Source<'a> {
         self.start += count;
     }
 
+    /// The next byte, which stays; `None` at the end.
+    #[inline]
+    pub fn peek_byte(&mut self) -> Result<Option<u8>, Error> {
+        if self.start < self.end {
+            return Ok(Some(self.buffer[self.start]));
+        }
+        Ok(self.peek(1)?.first().copied())
+    }
+
+    /// Consumes one byte that was peeked at.
+    #[inline]
+    pub fn skip_byte(&mut self) {
+        debug_assert!(self.start < self.end, "consumed more than was there");
+        self.start += 1;
+    }
+
     /// Whether nothing is left.
     pub fn is_empty(&mut self) -> Result<bool, Error> {
         Ok(self.peek(1)?.is_empty())

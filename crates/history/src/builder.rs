@@ -251,6 +251,19 @@ impl Builder {
         }
     }
 
+    /// Replaces the value of a plain read or write that was added before.
+    ///
+    /// # Panics
+    /// If the operation is of another kind, whose value is no [`ValueId`].
+    pub fn replace_value(&mut self, op: OpId, value: ValueId) {
+        let kind = self.ops.kind[op.index()];
+        assert!(
+            matches!(kind, OpKind::Read | OpKind::Write),
+            "only plain reads and writes have their value replaced"
+        );
+        self.ops.value[op.index()] = value.0;
+    }
+
     /// Marks the last operation as refused by the database: it did not happen.
     pub fn mark_failed(&mut self) {
         self.ops.failed.push(self.last_op());

@@ -1,0 +1,295 @@
+//! Histories of reads and writes as Cobra logs.
+//!
+//! A history whose values are the versions of a log is written with its write ids, so that it comes back as it was.
+//! Any other is written with values that stand for themselves. Aborted transactions have no place in a log.
+
+use std::io::Write;
+
+use history::{Datum, History, KeyId, Outcome, SessionId, TxnId, ValueId};
+
+use super::{ABSENT, DELETED, INITIAL, NOT_RECORDED};
+use crate::error::Error;
+use crate::numbers::find_initial;
+use crate::registers::{Abilities, RegisterOp, Registers};
+use crate::{Format, Warning, WriteOptions};
+
+/// Creates a log by name and has it filled.
+pub(crate) type CreateLog<'a> =
+    dyn FnMut(&str, &mut dyn FnMut(&mut dyn Write) -> Result<(), Error>) -> Result<(), Error> + 'a;
+
+/// Writes a history of one session as one log.
+pub(crate) fn write(
+    history: &History,
+    out: &mut dyn Write,
+    options: &WriteOptions,
+) -> Result<Vec<Warning>, Error> {
+    if history.session_count() > 1 {
+        return Err(Error::cannot_express(
+            "a Cobra log holds one session, and a history of several is a folder",
+        )
+        .with_hint("name a folder to write to"));
+    }
+    let mut writer = Writer::new(history, options)?;
+    for session in history.sessions() {
+        writer.session(session, out)?;
+    }
+    Ok(writer.registers.warnings)
+}
+
+/// Writes a history as a folder of logs.
+pub(crate) fn write_folder(
+    history: &History,
+    options: &WriteOptions,
+    create: &mut CreateLog<'_>,
+) -> Result<Vec<Warning>, Error> {
+    let mut writer = Writer::new(history, options)?;
+    for session in history.sessions() {
+        let name = format!("T{}.log", writer.session_number(session));
+        create(&name, &mut |out| writer.session(session, out))?;
+    }
+    Ok(writer.registers.warnings)
+}
+
+const ABILITIES: Abilities = Abilities {
+    empty_txns: true,
+    times: true,
+    names: true,
+    ..Abilities::NONE
+};
+
+struct Writer<'h> {
+    history: &'h History,
+    registers: Registers<'h>,
+    has_versions: bool,
+    has_times: bool,
+    keys_are_ints: bool,
+    values_are_ints: bool,
+    sessions_are_numbered: bool,
+    txns_are_numbered: bool,
+    /// What each key held at first, where that has to be found out.
+    found_initial: Vec<Option<ValueId>>,
+    record: Vec<u8>,
+}
+
+impl<'h> Writer<'h> {
+    fn new(history: &'h History, options: &WriteOptions) -> Result<Self, Error> {
+        let registers = Registers::of(history, Format::Cobra, ABILITIES, options)?;
+        let is_int = |datum: &Datum| matches!(datum, Datum::Int(_));
+        let sessions = history.sessions().map(|session| history.session_name(session));
+        let txns = history.txns().map(|txn| history.txn_name(txn));
+        let mut writer = Self {
+            history,
+            registers,
+            has_versions: false,
+            has_times: history.has_times() && history.txns().all(|txn| has_span(history, txn)),
+            keys_are_ints: history.keys().iter().all(|(_, key)| is_int(key)),
+            values_are_ints: false,
+            sessions_are_numbered: are_different_ints(sessions),
+            txns_are_numbered: are_different_ints(txns),
+            found_initial: find_initial(history).unwrap_or_default(),
+            record: Vec::new(),
+        };
+        writer.has_versions = writer.txns_are_numbered && writer.all_values_are_versions();
+        writer.values_are_ints = writer.all_values_are_ints();
+        writer.warn();
+        Ok(writer)
+    }
+
+    fn all_values_are_versions(&self) -> bool {
+        let mut any = false;
+        let all = self.kept_txns().all(|txn| {
+            let own = self.txn_id(txn);
+            self.registers.ops(txn).all(|op| {
+                let version = self.version(op.value);
+                any |= version.is_some();
+                match version {
+                    Some([_, txn_id, _]) => !op.is_write || txn_id == own,
+                    None => !op.is_write && self.is_initial(&op) && self.initial_word(op.value).is_some(),
+                }
+            })
+        });
+        all && any
+    }
+
+    fn all_values_are_ints(&self) -> bool {
+        let is_int = |value| matches!(self.history.values().original(value), Datum::Int(_));
+        let is_absent = |op: &RegisterOp| !op.is_write && op.value == ValueId::NIL;
+        self.registers
+            .kept_ops()
+            .all(|op| is_int(op.value) || is_absent(&op))
+    }
+
+    fn kept_txns(&self) -> impl Iterator<Item = TxnId> {
+        self.history.txns().filter(|&txn| self.registers.keeps(txn))
+    }
+
+    fn warn(&mut self) {
+        let mut warn = |is_lost: bool, name, sentence: &str| {
+            if is_lost {
+                self.registers.warnings.push(Warning::new(name, sentence));
+            }
+        };
+        warn(
+            !self.keys_are_ints,
+            "keys-renumbered",
+            "keys that are no 64-bit integers became numbers",
+        );
+        let moves_values = !self.values_are_ints && !self.has_versions;
+        warn(
+            moves_values,
+            "values-renumbered",
+            "values that are not all 64-bit integers became numbers",
+        );
+        let drops_times = self.history.has_times() && !self.has_times;
+        warn(
+            drops_times,
+            "times-dropped",
+            "not every transaction has a begin and an end, so none is written",
+        );
+        let names = |txn| self.history.txn_name(txn).is_some();
+        let drops_names = !self.txns_are_numbered && self.history.txns().any(names);
+        warn(
+            drops_names,
+            "names-renumbered",
+            "names of transactions that are no integers became numbers",
+        );
+    }
+
+    fn session_number(&self, session: SessionId) -> i64 {
+        match self.history.session_name(session) {
+            Some(Datum::Int(name)) if self.sessions_are_numbered && name >= 0 => name,
+            _ => i64::from(session.0),
+        }
+    }
+
+    fn session(&mut self, session: SessionId, out: &mut dyn Write) -> Result<(), Error> {
+        for txn in self.history.session_txns(session) {
+            if self.registers.keeps(txn) {
+                self.txn(txn);
+                out.write_all(&self.record)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn txn(&mut self, txn: TxnId) {
+        let mut record = std::mem::take(&mut self.record);
+        record.clear();
+        let times = self.history.times(txn);
+        self.push(&mut record, b'S', self.txn_id(txn), times.start());
+        for op in self.registers.ops(txn) {
+            match op.is_write {
+                true => self.push_write(&mut record, &op),
+                false => self.push_read(&mut record, &op),
+            }
+        }
+        self.push(&mut record, b'C', self.txn_id(txn), times.end());
+        self.record = record;
+    }
+
+    fn push(&self, record: &mut Vec<u8>, opcode: u8, txn_id: u64, time: Option<i64>) {
+        push_record(record, opcode, &[txn_id]);
+        if let Some(time) = time.filter(|_| self.has_times) {
+            record.extend_from_slice(&time.to_be_bytes());
+        }
+    }
+
+    fn push_write(&self, record: &mut Vec<u8>, op: &RegisterOp) {
+        let key = self.key(op.key);
+        match self.version(op.value).filter(|_| self.has_versions) {
+            Some([write_id, _, value]) => push_record(record, b'W', &[write_id, key, value]),
+            None => push_record(record, b'W', &[self.write_id(op), key, self.value(op.value)]),
+        }
+    }
+
+    fn push_read(&self, record: &mut Vec<u8>, op: &RegisterOp) {
+        let key = self.key(op.key);
+        let version = self.version(op.value).filter(|_| self.has_versions);
+        let words = match version {
+            Some([write_id, txn_id, value]) => [txn_id, write_id, key, value],
+            None if op.value == ValueId::NIL => [ABSENT, ABSENT, key, 0],
+            None if self.is_initial(op) => [INITIAL, INITIAL, key, self.value(op.value)],
+            None => [NOT_RECORDED, NOT_RECORDED, key, self.value(op.value)],
+        };
+        push_record(record, b'R', &words);
+    }
+
+    fn write_id(&self, op: &RegisterOp) -> u64 {
+        match op.value {
+            ValueId::NIL => DELETED,
+            _ => NOT_RECORDED,
+        }
+    }
+
+    fn txn_id(&self, txn: TxnId) -> u64 {
+        match self.history.txn_name(txn) {
+            Some(Datum::Int(name)) if self.txns_are_numbered => name as u64,
+            _ => u64::from(txn.0) + 1,
+        }
+    }
+
+    fn key(&self, key: KeyId) -> u64 {
+        match self.history.keys().original(key) {
+            Datum::Int(int) if self.keys_are_ints => *int as u64,
+            _ => u64::from(key.0),
+        }
+    }
+
+    fn value(&self, value: ValueId) -> u64 {
+        match self.initial_word(value) {
+            Some(word) if self.values_are_ints || self.has_versions => word,
+            _ => u64::from(value.0),
+        }
+    }
+
+    fn initial_word(&self, value: ValueId) -> Option<u64> {
+        match self.history.values().original(value) {
+            Datum::Int(int) => Some(int as u64),
+            Datum::Nil => Some(0),
+            _ => None,
+        }
+    }
+
+    fn is_initial(&self, op: &RegisterOp) -> bool {
+        let found = self.found_initial.get(op.key.index()).copied().flatten();
+        found.or(self.history.initial().value_of(op.key)) == Some(op.value)
+    }
+
+    /// Write id, transaction and value hash, if the value is the version of a log.
+    fn version(&self, value: ValueId) -> Option<[u64; 3]> {
+        let Datum::List(parts) = self.history.values().original(value) else {
+            return None;
+        };
+        match &*parts {
+            &[Datum::Int(write_id), Datum::Int(txn_id), Datum::Int(value)] => {
+                Some([write_id as u64, txn_id as u64, value as u64])
+            }
+            _ => None,
+        }
+    }
+}
+
+fn push_record(record: &mut Vec<u8>, opcode: u8, words: &[u64]) {
+    record.push(opcode);
+    for word in words {
+        record.extend_from_slice(&word.to_be_bytes());
+    }
+}
+
+fn has_span(history: &History, txn: TxnId) -> bool {
+    let times = history.times(txn);
+    let is_writable = |time: Option<i64>| time.is_some_and(|time| time >= 0);
+    history.outcome(txn) != Outcome::Committed || (is_writable(times.start()) && is_writable(times.end()))
+}
+
+fn are_different_ints(names: impl Iterator<Item = Option<Datum>>) -> bool {
+    let int = |name| match name {
+        Some(Datum::Int(int)) => Some(int),
+        _ => None,
+    };
+    let ints: Option<Vec<i64>> = names.map(int).collect();
+    ints.is_some_and(|mut ints| {
+        ints.sort_unstable();
+        ints.windows(2).all(|pair| pair[0] != pair[1])
+    })
+}
