@@ -89,6 +89,11 @@ impl IncrementalOrder {
         }
     }
 
+    /// How many nodes there are.
+    pub fn node_count(&self) -> usize {
+        self.position.len()
+    }
+
     /// Whether the first node is before the second in the current order.
     #[inline]
     pub fn is_before(&self, a: u32, b: u32) -> bool {

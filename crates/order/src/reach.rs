@@ -162,16 +162,12 @@ impl Reach {
         }
     }
 
-    /// The next node at which something improved, or `None`.
-    pub fn pop_improved(&mut self) -> Option<u32> {
-        let node = self.queue.pop()?;
-        self.is_queued[node as usize] = false;
-        Some(node)
-    }
-
-    /// How many nodes have improved and were not asked for.
-    pub fn improved_count(&self) -> usize {
-        self.queue.len()
+    /// The nodes at which something improved since this was last asked.
+    pub fn take_queue(&mut self, into: &mut Vec<u32>) {
+        into.clear();
+        std::mem::swap(into, &mut self.queue);
+        into.iter()
+            .for_each(|&node| self.is_queued[node as usize] = false);
     }
 
     /// The chains that improved at a node since it was last asked, which are forgotten.
@@ -308,21 +304,10 @@ mod tests {
     #[test]
     fn improvements_are_told_once() {
         let (mut graph, mut reach) = chained();
-        let mut improved = Vec::new();
-        while let Some(node) = reach.pop_improved() {
-            reach.take_improved(Improved::Forward, node, &mut improved);
-            reach.take_improved(Improved::Backward, node, &mut improved);
-        }
+        tell(&mut reach);
         let edge = graph.add(1, 4);
         reach.spread(&graph, edge);
-        let mut told = Vec::new();
-        while let Some(node) = reach.pop_improved() {
-            reach.take_improved(Improved::Forward, node, &mut improved);
-            told.extend(improved.iter().map(|&chain| (node, chain, "forward")));
-            reach.take_improved(Improved::Backward, node, &mut improved);
-            told.extend(improved.iter().map(|&chain| (node, chain, "backward")));
-        }
-        told.sort();
+        let told = tell(&mut reach);
         assert_eq!(
             told,
             [
@@ -332,5 +317,19 @@ mod tests {
                 (5, 0, "backward")
             ]
         );
+        assert_eq!(tell(&mut reach), []);
+    }
+
+    fn tell(reach: &mut Reach) -> Vec<(u32, u32, &'static str)> {
+        let (mut nodes, mut improved, mut told) = (Vec::new(), Vec::new(), Vec::new());
+        reach.take_queue(&mut nodes);
+        for &node in &nodes {
+            for (side, name) in [(Improved::Forward, "forward"), (Improved::Backward, "backward")] {
+                reach.take_improved(side, node, &mut improved);
+                told.extend(improved.iter().map(|&chain| (node, chain, name)));
+            }
+        }
+        told.sort();
+        told
     }
 }

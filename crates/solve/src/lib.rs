@@ -1,1 +1,29 @@
 //! CDCL modulo acyclicity that decides only what the current order violates.
+//!
+//! A literal stands for a set of edges; several literals together may stand for further edges. A *choice* is a few
+//! literals of which one must hold. The question is whether the choices can be made so that the graph has no cycle.
+//!
+//! Written here rather than taken from a library because of one rule that no library's interface allows: a choice one
+//! of whose options already agrees with the current topological order needs no decision and no edge. When no choice
+//! disagrees, the order itself is the solution. On recorded histories this leaves hundreds of decisions where there
+//! are hundreds of thousands of choices.
+//!
+//! One file for each technique: `theory` asserts edges, `choices` finds what the order violates, `propagate` and
+//! `analyze` are the clause side, `search` the loop, `proof` what remains of it.
+//!
+//! The solver does not know what a transaction is.
+
+mod analyze;
+mod choices;
+mod clauses;
+mod lit;
+mod proof;
+mod propagate;
+mod search;
+mod solver;
+mod theory;
+
+pub use lit::Lit;
+pub use proof::{Origin, Proof, ProofClause};
+pub use search::{Answer, Counts};
+pub use solver::{Habits, Setup, Solver};

@@ -1,0 +1,84 @@
+//! The loop: propagate, learn from conflicts, decide what the order violates, restart now and then (Luby 1993).
+
+use crate::solver::Solver;
+
+/// How a search ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// The current order satisfies every choice.
+    Satisfied,
+    /// No order does; [`Solver::proof`] says why.
+    Contradiction,
+    /// It was told to stop.
+    Stopped,
+}
+
+/// What a search took.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Literals decided.
+    pub decisions: u64,
+    /// Conflicts, of cycles and of clauses.
+    pub conflicts: u64,
+    /// Cycles found.
+    pub cycles: u64,
+    /// Restarts.
+    pub restarts: u64,
+}
+
+/// Conflicts until the first restart.
+const RESTART_UNIT: u64 = 100;
+
+/// How many decisions and conflicts pass between two questions whether to stop.
+const STOP_INTERVAL: u64 = 64;
+
+impl Solver<'_> {
+    /// Searches for an order that satisfies every choice.
+    pub fn search(&mut self, stop: &mut dyn FnMut() -> bool) -> Answer {
+        if !self.add_given_clauses() {
+            return Answer::Contradiction;
+        }
+        let mut until_restart = RESTART_UNIT;
+        let mut steps = 0u64;
+        loop {
+            steps += 1;
+            if steps.is_multiple_of(STOP_INTERVAL) && stop() {
+                return Answer::Stopped;
+            }
+            if let Err(conflict) = self.propagate() {
+                if !self.resolve_conflict(conflict) {
+                    return Answer::Contradiction;
+                }
+                until_restart = until_restart.saturating_sub(1);
+            } else if until_restart == 0 {
+                self.counts.restarts += 1;
+                until_restart = RESTART_UNIT * luby(self.counts.restarts + 1);
+                self.backtrack(0);
+            } else if let Some(lit) = self.next_decision() {
+                self.decide(lit);
+            } else {
+                return Answer::Satisfied;
+            }
+        }
+    }
+}
+
+/// The sequence 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 ..., from 1.
+fn luby(mut place: u64) -> u64 {
+    loop {
+        let width = 64 - place.leading_zeros();
+        if place == (1 << width) - 1 {
+            return 1 << (width - 1);
+        }
+        place -= (1 << (width - 1)) - 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn luby_sequence() {
+        let found: Vec<u64> = (1..=15).map(super::luby).collect();
+        assert_eq!(found, [1, 1, 2, 1, 1, 2, 4, 1, 1, 2, 1, 1, 2, 4, 8]);
+    }
+}

@@ -1,0 +1,421 @@
+//! What saturation left undecided, as a problem for the solver.
+//!
+//! Two kinds of variables: for two writers of a key, whose version is earlier; for an open read, each of its
+//! candidates. A version order that is decided brings the order of the two writers and, for every read of the earlier
+//! version, the edge from the reader to the later writer, all at once. Edges that depend on a candidate and on a version
+//! order have both as conditions. A third kind says that a transaction of unknown outcome committed.
+//!
+//! A pair of writers becomes a variable only if it is undecided and a read, or the level, makes it matter. Undecided
+//! ones lie between two positions on each chain, so they are found without looking at the others.
+
+use history::{KeyId, TxnId};
+use order::EdgeId;
+use rustc_hash::FxHashMap;
+use solve::{Lit, Setup};
+
+use crate::known::KnownGraph;
+use crate::problem::{INITIAL, OPEN, Problem, Status, UNUSED};
+use crate::saturate::Saturation;
+
+/// What a variable stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Meaning {
+    /// The first one's version is earlier than the second one's; the negation says the opposite.
+    Earlier(TxnId, TxnId),
+    /// The first one's version is earlier; the negation says nothing (one of them may not have committed).
+    MaybeEarlier(TxnId, TxnId),
+    /// The read came from this write, or `INITIAL`.
+    Source(u32, u32),
+    /// The unknown transaction committed.
+    Committed(TxnId),
+}
+
+/// Why a conditional edge is there when its conditions hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Because {
+    /// `commit` of the earlier to `install` of the later writer.
+    Versions { earlier: TxnId, later: TxnId },
+    /// `commit` of the writer to `begin` of the reader.
+    ReadFrom { read: u32, source: u32 },
+    /// `begin` of the reader to `commit` of a later writer.
+    Overwritten { read: u32, source: u32, later: TxnId },
+}
+
+/// What a clause that is given to the solver says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Given {
+    /// A read came from one of its candidates.
+    OneSource { read: u32 },
+    /// What was read was committed.
+    SourceCommitted { read: u32, source: u32 },
+    /// Of two writers of a key that both committed, one was earlier.
+    OneEarlier(TxnId, TxnId),
+}
+
+/// The solver's problem, and what its parts mean.
+pub(crate) struct Choices {
+    pub setup: Setup,
+    pub meanings: Vec<Meaning>,
+    pub because: Vec<Because>,
+    pub given: Vec<Given>,
+    /// Edges that turned out to be known: from, to, and the read that they rest on.
+    pub known: Vec<(u32, u32, u32)>,
+    pub undecided_pairs: u64,
+    pub undecided_reads: u64,
+}
+
+impl Choices {
+    fn version_condition(&self, edge: EdgeId) -> Option<Lit> {
+        let is_version = |lit: &Lit| {
+            matches!(
+                self.meanings[lit.var()],
+                Meaning::Earlier(..) | Meaning::MaybeEarlier(..)
+            )
+        };
+        self.setup.conditions(edge).find(is_version)
+    }
+
+    /// Whether a version order is among the conditions of an edge.
+    pub(crate) fn is_about_versions(&self, edge: EdgeId) -> bool {
+        self.version_condition(edge).is_some()
+    }
+
+    /// Whether it is there as the negation of the opposite order.
+    pub(crate) fn is_by_negation(&self, edge: EdgeId) -> bool {
+        self.version_condition(edge).is_some_and(Lit::is_negative)
+    }
+}
+
+/// How two versions stand to each other.
+enum Versions {
+    Known,
+    Opposite,
+    Open(Lit),
+}
+
+pub(crate) struct Collect<'s, 'p, 'a> {
+    state: &'s Saturation<'p, 'a>,
+    /// Whether saturation added what follows from the versions that it knows to be later.
+    is_saturated: bool,
+    choices: Choices,
+    pairs: FxHashMap<u64, (Lit, Lit)>,
+    committed: FxHashMap<TxnId, Lit>,
+}
+
+impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
+    pub(crate) fn new(state: &'s Saturation<'p, 'a>, is_saturated: bool) -> Self {
+        let choices = Choices {
+            setup: Setup::default(),
+            meanings: Vec::new(),
+            because: Vec::new(),
+            given: Vec::new(),
+            known: Vec::new(),
+            undecided_pairs: 0,
+            undecided_reads: 0,
+        };
+        Self {
+            state,
+            is_saturated,
+            choices,
+            pairs: FxHashMap::default(),
+            committed: FxHashMap::default(),
+        }
+    }
+
+    pub(crate) fn run(mut self) -> Choices {
+        for read in 0..self.problem().source.len() as u32 {
+            match self.problem().source[read as usize] {
+                OPEN | UNUSED => {}
+                source => self.known_read(read, source),
+            }
+        }
+        for open in 0..self.problem().open.len() {
+            let read = self.problem().open[open].read;
+            if self.problem().source[read as usize] == OPEN {
+                self.open_read(open);
+            }
+        }
+        if self.problem().shape.writers_exclude() {
+            for write in 0..self.problem().index.writes().len() {
+                self.exclusive_write(write);
+            }
+        }
+        self.choices.undecided_pairs = self.pairs.len() as u64;
+        self.choices
+    }
+
+    fn problem(&self) -> &'s Problem<'a> {
+        self.state.problem
+    }
+
+    /// A read whose source is known comes before every writer of a later version.
+    fn known_read(&mut self, read: u32, source: u32) {
+        let external = self.problem().index.reads()[read as usize];
+        if source == INITIAL {
+            let maybe: Vec<TxnId> = self.state.writers.maybe(external.key).collect();
+            for later in maybe.into_iter().filter(|&later| later != external.txn) {
+                let committed = self.committed(later);
+                self.overwritten(read, source, later, &[committed]);
+            }
+            return;
+        }
+        let writer = self.problem().writer(source);
+        for other in self.not_earlier(writer, external.key) {
+            if other != external.txn {
+                self.unless_earlier(read, source, other, &[]);
+            }
+        }
+    }
+
+    /// The options of an open read, each with its edges.
+    fn open_read(&mut self, open: usize) {
+        self.choices.undecided_reads += 1;
+        let entry = &self.problem().open[open];
+        let reader = self.problem().reader(entry.read);
+        let guard: Vec<Lit> = self.guard_of(reader).into_iter().collect();
+        let mut options = Vec::with_capacity(entry.candidates.len());
+        for &source in &entry.candidates {
+            let option = self.choices.setup.new_var();
+            self.choices.meanings.push(Meaning::Source(entry.read, source));
+            options.push(option);
+            self.option(entry.read, source, option);
+        }
+        let clause = guard
+            .iter()
+            .map(|&lit| !lit)
+            .chain(options.iter().copied())
+            .collect();
+        self.give(clause, Given::OneSource { read: entry.read });
+        self.choices.setup.add_choice(&guard, &options);
+    }
+
+    fn option(&mut self, read: u32, source: u32, option: Lit) {
+        let problem = self.problem();
+        let external = problem.index.reads()[read as usize];
+        if source == INITIAL {
+            for later in self.first_writers(external.key, |_| 0, external.txn) {
+                self.overwritten(read, source, later, &[option]);
+            }
+            let maybe: Vec<TxnId> = self.state.writers.maybe(external.key).collect();
+            for later in maybe.into_iter().filter(|&later| later != external.txn) {
+                let committed = self.committed(later);
+                self.overwritten(read, source, later, &[option, committed]);
+            }
+            return;
+        }
+        let shape = problem.shape;
+        let writer = problem.writer(source);
+        if let Some(committed) = self.guard_of(writer) {
+            self.choices.setup.set_needs(option, committed);
+            self.give(vec![!option, committed], Given::SourceCommitted { read, source });
+        }
+        self.edge(
+            shape.commit(writer),
+            shape.begin(external.txn),
+            &[option],
+            Because::ReadFrom { read, source },
+        );
+        let reach = &self.state.reach;
+        let install = shape.install(writer);
+        for later in self.first_writers(external.key, |chain| reach.first(install, chain), writer) {
+            if later != external.txn && reach.reaches(install, shape.commit(later)) {
+                self.overwritten(read, source, later, &[option]);
+            }
+        }
+        for other in self.not_earlier(writer, external.key) {
+            if other != external.txn {
+                self.unless_earlier(read, source, other, &[option]);
+            }
+        }
+    }
+
+    /// For the snapshot core: two writers of a key do not overlap, whether somebody read from them or not.
+    fn exclusive_write(&mut self, write: usize) {
+        let final_write = self.problem().index.writes()[write];
+        if self.problem().status[final_write.txn.index()] == Status::Out {
+            return;
+        }
+        for other in self.not_earlier(final_write.txn, final_write.key) {
+            self.versions(final_write.txn, other);
+        }
+    }
+
+    /// The first writer on each chain from a position on, and those on no chain.
+    fn first_writers(&self, key: KeyId, from: impl Fn(usize) -> u32, but: TxnId) -> Vec<TxnId> {
+        let chains = 0..self.state.reach.chains().len();
+        let on_chains =
+            chains.filter_map(|chain| self.state.writers.first_from(key, chain as u32, from(chain), but));
+        let off_chain = self
+            .state
+            .writers
+            .off_chain(key)
+            .iter()
+            .copied()
+            .filter(|&txn| txn != but);
+        on_chains.chain(off_chain).collect()
+    }
+
+    /// The writers of a key whose version is not known to be earlier than that of a transaction, without those for
+    /// which saturation did all there is to do.
+    fn not_earlier(&self, txn: TxnId, key: KeyId) -> Vec<TxnId> {
+        let (reach, shape) = (&self.state.reach, self.problem().shape);
+        let (install, commit) = (shape.install(txn), shape.commit(txn));
+        let mut found = Vec::new();
+        for chain in 0..reach.chains().len() {
+            let (from, to) = (
+                reach.end(commit, chain) + shape.install_gap(),
+                reach.first(install, chain),
+            );
+            found.extend(self.state.writers.between(key, chain as u32, from, to));
+            if !self.is_saturated {
+                found.extend(self.state.writers.first_from(key, chain as u32, to, txn));
+            }
+        }
+        let elsewhere = self
+            .state
+            .writers
+            .off_chain(key)
+            .iter()
+            .copied()
+            .chain(self.state.writers.maybe(key));
+        found.extend(elsewhere.filter(|&other| !reach.reaches(shape.install(other), commit)));
+        found.retain(|&other| other != txn);
+        found
+    }
+
+    /// If the source's version is earlier than the other writer's, the read comes before the other writer.
+    fn unless_earlier(&mut self, read: u32, source: u32, other: TxnId, conditions: &[Lit]) {
+        let writer = self.problem().writer(source);
+        let mut conditions = conditions.to_vec();
+        match self.versions(writer, other) {
+            Versions::Opposite => return,
+            Versions::Known => {}
+            Versions::Open(lit) => conditions.push(lit),
+        }
+        conditions.extend(self.guard_of(other));
+        self.overwritten(read, source, other, &conditions);
+    }
+
+    fn overwritten(&mut self, read: u32, source: u32, later: TxnId, conditions: &[Lit]) {
+        let shape = self.problem().shape;
+        let reader = self.problem().reader(read);
+        if reader == later {
+            return;
+        }
+        if conditions.is_empty() {
+            self.choices
+                .known
+                .push((shape.begin(reader), shape.commit(later), read));
+            return;
+        }
+        let because = Because::Overwritten { read, source, later };
+        self.edge(shape.begin(reader), shape.commit(later), conditions, because);
+    }
+
+    fn edge(&mut self, from: u32, to: u32, conditions: &[Lit], because: Because) -> EdgeId {
+        self.choices.because.push(because);
+        self.choices.setup.add_edge(from, to, conditions)
+    }
+
+    fn give(&mut self, clause: Vec<Lit>, given: Given) {
+        self.choices.given.push(given);
+        self.choices
+            .setup
+            .add_clause(clause, self.choices.given.len() as u32 - 1);
+    }
+
+    /// The literal that a transaction committed, if that is not certain.
+    fn guard_of(&mut self, txn: TxnId) -> Option<Lit> {
+        (self.problem().status[txn.index()] == Status::Maybe).then(|| self.committed(txn))
+    }
+
+    fn committed(&mut self, txn: TxnId) -> Lit {
+        if let Some(&lit) = self.committed.get(&txn) {
+            return lit;
+        }
+        let lit = self.choices.setup.new_var();
+        self.choices.meanings.push(Meaning::Committed(txn));
+        self.committed.insert(txn, lit);
+        lit
+    }
+
+    /// Whether the first one's version is earlier than the second one's: known, or a literal.
+    fn versions(&mut self, first: TxnId, second: TxnId) -> Versions {
+        let (reach, shape) = (&self.state.reach, self.problem().shape);
+        if reach.reaches(shape.install(first), shape.commit(second)) {
+            return Versions::Known;
+        }
+        if reach.reaches(shape.install(second), shape.commit(first)) {
+            return Versions::Opposite;
+        }
+        let (low, high) = (first.min(second), first.max(second));
+        let name = u64::from(low.0) << 32 | u64::from(high.0);
+        let (low_first, high_first) = match self.pairs.get(&name) {
+            Some(&lits) => lits,
+            None => {
+                let lits = self.new_pair(low, high);
+                self.pairs.insert(name, lits);
+                lits
+            }
+        };
+        Versions::Open(if first == low { low_first } else { high_first })
+    }
+
+    fn new_pair(&mut self, low: TxnId, high: TxnId) -> (Lit, Lit) {
+        let shape = self.problem().shape;
+        let low_first = (shape.commit(low), shape.install(high));
+        let high_first = (shape.commit(high), shape.install(low));
+        let guards: Vec<Lit> = [low, high]
+            .into_iter()
+            .filter_map(|txn| self.guard_of(txn))
+            .collect();
+        let lits = if guards.is_empty() || !shape.writers_exclude() {
+            let lit = self.choices.setup.new_order_var(low_first, Some(high_first));
+            self.choices.meanings.push(Meaning::Earlier(low, high));
+            (lit, !lit)
+        } else {
+            let lits = [low_first, high_first].map(|edge| self.choices.setup.new_order_var(edge, None));
+            self.choices
+                .meanings
+                .extend([Meaning::MaybeEarlier(low, high), Meaning::MaybeEarlier(high, low)]);
+            let clause = guards.iter().map(|&guard| !guard).chain(lits).collect();
+            self.give(clause, Given::OneEarlier(low, high));
+            (lits[0], lits[1])
+        };
+        self.edge(
+            low_first.0,
+            low_first.1,
+            &[lits.0],
+            Because::Versions {
+                earlier: low,
+                later: high,
+            },
+        );
+        self.edge(
+            high_first.0,
+            high_first.1,
+            &[lits.1],
+            Because::Versions {
+                earlier: high,
+                later: low,
+            },
+        );
+        self.choices.setup.add_choice(&guards, &[lits.0, lits.1]);
+        lits
+    }
+}
+
+/// How many components of more than one node the graph has if every choice is taken every way at once: a cycle cannot
+/// leave such a component.
+pub(crate) fn component_sizes(known: &KnownGraph, setup: &Setup) -> Vec<u32> {
+    let mut all = order::Digraph::new(known.graph.node_count());
+    for edge in 0..known.graph.edge_count() as u32 {
+        let edge = known.graph.edge(edge);
+        all.add(edge.from, edge.to);
+    }
+    setup.edge_ends().for_each(|(from, to)| {
+        all.add(from, to);
+    });
+    let found = order::components(all.node_count(), |node| all.out_edges(node).map(|(_, to)| to));
+    found.sizes().into_iter().filter(|&size| size > 1).collect()
+}

@@ -1,0 +1,211 @@
+//! The stages in their order: prepare, saturate, collect what is undecided, guess, search.
+
+use std::time::Duration;
+
+use certify::{Certificate, Level, Node};
+use history::{History, Index, Outcome, TxnId};
+use order::IncrementalOrder;
+use solve::{Habits, Solver};
+
+use crate::choices::{Choices, Collect, Meaning, component_sizes};
+use crate::known::{KnownGraph, Reason};
+use crate::options::{Limit, Options};
+use crate::problem::{Flaw, Problem, Status};
+use crate::proof::{Evidence, ProofBuilder};
+use crate::saturate::{Contradiction, Saturation, Stop};
+use crate::stats::Stats;
+use crate::time::Timeline;
+use crate::{Answer, Verdict, cover, guess};
+
+/// Decides a level for which every operation of the history is indexed.
+pub(crate) fn decide(history: &History, index: &Index, level: &Level, options: &Options<'_>) -> Answer {
+    let mut run = Run {
+        options,
+        stats: Stats::default(),
+        since: (options.clock)(),
+    };
+    let verdict = match Problem::new(history, index, level) {
+        Err((problem, flaw)) => Verdict::Violated(explain_flaw(&problem, &flaw)),
+        Ok(mut problem) => run.explain(&mut problem),
+    };
+    Answer {
+        verdict,
+        stats: run.stats,
+    }
+}
+
+fn explain_flaw(problem: &Problem<'_>, flaw: &Flaw) -> Certificate {
+    let known = KnownGraph::new(0);
+    let evidence = Evidence {
+        problem,
+        known: &known,
+        drops: &[],
+        may_reach: &|_, _| true,
+    };
+    ProofBuilder::new(evidence).flaw(flaw)
+}
+
+struct Run<'o> {
+    options: &'o Options<'o>,
+    stats: Stats,
+    since: Duration,
+}
+
+impl Run<'_> {
+    /// Books the time since the last stage ended.
+    fn end_stage(&mut self, name: &'static str) {
+        let now = (self.options.clock)();
+        self.stats.stages.push((name, now.saturating_sub(self.since)));
+        self.since = now;
+    }
+
+    fn explain(&mut self, problem: &mut Problem<'_>) -> Verdict {
+        self.stats.set("reads", problem.source.len() as u64);
+        self.stats.set("ambiguous reads", problem.open.len() as u64);
+        let timeline = Timeline::new(problem);
+        let mut known = KnownGraph::new(timeline.node_count as usize);
+        known.add_observed(problem);
+        timeline.add_to(&mut known);
+        self.stats.set("observed edges", known.graph.edge_count() as u64);
+        let chains = cover::cover(problem, &known, &timeline);
+        self.stats.set("chains", chains.len() as u64);
+        let mut state = Saturation::new(problem, known, chains);
+        self.stats.set("pairs", state.writers.pair_count());
+        self.end_stage("prepare");
+        let saturated = self.saturate(&mut state);
+        self.end_stage("saturate");
+        match saturated {
+            Err(Stop::Limit(limit)) => Verdict::Undecided(limit),
+            Err(Stop::Contradiction(contradiction)) => {
+                let certificate = contradicted(&mut state, &contradiction);
+                self.end_stage("prove");
+                Verdict::Violated(certificate)
+            }
+            Ok(()) => self.search(&mut state),
+        }
+    }
+
+    fn saturate(&mut self, state: &mut Saturation<'_, '_>) -> Result<(), Stop> {
+        let result = state.start().and_then(|()| {
+            if self.options.stages.saturate {
+                state.run(self.options.limit)
+            } else {
+                Ok(())
+            }
+        });
+        self.stats
+            .set("known edges", state.known.graph.edge_count() as u64);
+        self.stats.set("rounds", state.rounds);
+        self.stats.set("dropped sources", state.drops.len() as u64);
+        self.stats.set("settled reads", state.settled.len() as u64);
+        result
+    }
+
+    fn search(&mut self, state: &mut Saturation<'_, '_>) -> Verdict {
+        let choices = Collect::new(state, self.options.stages.saturate).run();
+        for &(from, to, read) in &choices.known {
+            state.known.add(from, to, Reason::Overwritten(read));
+        }
+        self.stats.set("undecided pairs", choices.undecided_pairs);
+        self.stats.set("undecided reads", choices.undecided_reads);
+        self.end_stage("collect");
+        if self.options.stages.components && choices.setup.choice_count() > 0 {
+            let sizes = component_sizes(&state.known, &choices.setup);
+            self.stats.set("components", sizes.len() as u64);
+            self.stats.set(
+                "largest component",
+                u64::from(sizes.iter().copied().max().unwrap_or(0)),
+            );
+            self.end_stage("components");
+        }
+        let order = guess::guess(state.problem, &state.known, self.options.stages.guess);
+        if order.len() < state.known.graph.node_count() {
+            let contradiction = state.find_cycle();
+            return Verdict::Violated(contradicted(state, &contradiction));
+        }
+        let graph = IncrementalOrder::new(&state.known.graph, &order);
+        let stages = self.options.stages;
+        let habits = Habits {
+            lazy: stages.lazy,
+            polarity: stages.polarity,
+            seed: self.options.seed,
+        };
+        let mut solver = Solver::new(&choices.setup, graph, habits);
+        self.stats.set("guessed wrong", solver.violated_count());
+        self.end_stage("guess");
+        let mut reached = None;
+        let answer = solver.search(&mut || {
+            reached = (self.options.limit)();
+            reached.is_some()
+        });
+        let counts = solver.counts();
+        self.stats.set("decisions", counts.decisions);
+        self.stats.set("conflicts", counts.conflicts);
+        self.stats.set("restarts", counts.restarts);
+        self.end_stage("search");
+        let verdict = match answer {
+            solve::Answer::Satisfied => Verdict::Holds(accepted(state.problem, &choices, &solver)),
+            solve::Answer::Stopped => Verdict::Undecided(reached.unwrap_or(Limit::Interrupt)),
+            solve::Answer::Contradiction => {
+                let proof = solver.proof();
+                Verdict::Violated(with_evidence(state, |builder| {
+                    builder.refutation(&choices, &proof)
+                }))
+            }
+        };
+        self.end_stage("prove");
+        verdict
+    }
+}
+
+fn contradicted(state: &mut Saturation<'_, '_>, contradiction: &Contradiction) -> Certificate {
+    with_evidence(state, |builder| builder.contradiction(contradiction))
+}
+
+/// Paths are searched only through nodes that can still reach their end, if the closure is exact; that needs a graph
+/// without a cycle.
+fn with_evidence(
+    state: &mut Saturation<'_, '_>,
+    make: impl FnOnce(ProofBuilder<'_, '_>) -> Certificate,
+) -> Certificate {
+    let is_exact = match order::topological_order(&state.known.graph) {
+        Some(order) => {
+            state.reach.rebuild(&state.known.graph, &order);
+            true
+        }
+        None => false,
+    };
+    let chains = state.reach.chains();
+    let may_reach =
+        |node: u32, to: u32| !is_exact || chains.chain_of(to) == order::NONE || state.reach.reaches(node, to);
+    let evidence = Evidence {
+        problem: state.problem,
+        known: &state.known,
+        drops: &state.drops,
+        may_reach: &may_reach,
+    };
+    make(ProofBuilder::new(evidence))
+}
+
+/// The order as a certificate.
+fn accepted(problem: &Problem<'_>, choices: &Choices, solver: &Solver<'_>) -> Certificate {
+    let shape = problem.shape;
+    let mut took_part: Vec<bool> = problem
+        .status
+        .iter()
+        .map(|&status| status == Status::In)
+        .collect();
+    for (var, meaning) in choices.meanings.iter().enumerate() {
+        if let Meaning::Committed(txn) = *meaning {
+            took_part[txn.index()] = solver.value(solve::Lit::positive(var as u32)) == Some(true);
+        }
+    }
+    let txn_nodes = problem.history.txn_count() as u32 * shape.events;
+    let is_event = |&node: &u32| node < txn_nodes && took_part[shape.txn(node).index()];
+    let order = solver.order().into_iter().filter(is_event).map(Node).collect();
+    let is_taken = |&txn: &TxnId| took_part[txn.index()] && problem.history.outcome(txn) == Outcome::Unknown;
+    Certificate::Holds {
+        order,
+        committed_unknown: problem.history.txns().filter(is_taken).collect(),
+    }
+}

@@ -1,0 +1,118 @@
+//! The known graph: edges that are in every explanation, each with its reason.
+//!
+//! A reason is a kind and one number, because the ends of the edge tell the rest; the path that a derived edge rests on
+//! is not stored but found again when a proof needs it, among the edges that are older.
+
+use order::{Digraph, EdgeId};
+
+use crate::problem::{INITIAL, OPEN, Problem, Status, UNUSED};
+
+/// Why an edge is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reason {
+    /// From one transaction of a session to the next.
+    Session,
+    /// Into, along or out of the line of time.
+    Time,
+    /// From begin to commit.
+    Within,
+    /// From the writer to the reader of a version: the read.
+    ReadFrom(u32),
+    /// From the reader of a version to the writer of a later one: the read.
+    Overwritten(u32),
+    /// The writer was visible to this read, so the version that was read is later.
+    Visible(u32),
+    /// One of two writers of a key began before the other committed, so it committed before the other began: a write
+    /// of the first.
+    Exclusive(u32),
+}
+
+impl Reason {
+    /// Edges that a proof has to derive, as opposed to those that the history shows.
+    pub(crate) fn is_derived(self) -> bool {
+        matches!(self, Self::Overwritten(_) | Self::Visible(_) | Self::Exclusive(_))
+    }
+
+    /// What a path should pay for the edge: few transactions, and few derivations.
+    pub(crate) fn cost(self) -> u32 {
+        match self {
+            Self::Session | Self::Time | Self::Within => 0,
+            Self::ReadFrom(_) => 1,
+            Self::Overwritten(_) => 2,
+            Self::Visible(_) | Self::Exclusive(_) => 3,
+        }
+    }
+}
+
+/// The graph with its reasons.
+pub(crate) struct KnownGraph {
+    pub graph: Digraph,
+    reasons: Vec<(u8, u32)>,
+}
+
+impl KnownGraph {
+    pub(crate) fn new(node_count: usize) -> Self {
+        Self {
+            graph: Digraph::new(node_count),
+            reasons: Vec::new(),
+        }
+    }
+
+    pub(crate) fn add(&mut self, from: u32, to: u32, reason: Reason) -> EdgeId {
+        self.reasons.push(match reason {
+            Reason::Session => (0, 0),
+            Reason::Time => (1, 0),
+            Reason::Within => (2, 0),
+            Reason::ReadFrom(read) => (3, read),
+            Reason::Overwritten(read) => (4, read),
+            Reason::Visible(read) => (5, read),
+            Reason::Exclusive(write) => (6, write),
+        });
+        self.graph.add(from, to)
+    }
+
+    pub(crate) fn reason(&self, edge: EdgeId) -> Reason {
+        match self.reasons[edge as usize] {
+            (0, _) => Reason::Session,
+            (1, _) => Reason::Time,
+            (2, _) => Reason::Within,
+            (3, read) => Reason::ReadFrom(read),
+            (4, read) => Reason::Overwritten(read),
+            (5, read) => Reason::Visible(read),
+            (_, write) => Reason::Exclusive(write),
+        }
+    }
+
+    /// Begin to commit, session order, and reads whose source is known. The line of time comes from `time`.
+    pub(crate) fn add_observed(&mut self, problem: &Problem<'_>) {
+        let shape = problem.shape;
+        let took_part = |txn: &history::TxnId| problem.status[txn.index()] != Status::Out;
+        if shape.events == 2 {
+            for txn in problem.history.txns().filter(took_part) {
+                self.add(shape.begin(txn), shape.commit(txn), Reason::Within);
+            }
+        }
+        if problem.level.sessions {
+            for session in problem.history.sessions() {
+                let mut last = None;
+                for txn in problem.history.session_txns(session).filter(took_part) {
+                    if let Some(last) = last.replace(txn) {
+                        self.add(shape.commit(last), shape.begin(txn), Reason::Session);
+                    }
+                }
+            }
+        }
+        for (read, &source) in problem.source.iter().enumerate() {
+            if !matches!(source, INITIAL | OPEN | UNUSED) {
+                self.add_read_from(problem, read as u32, source);
+            }
+        }
+    }
+
+    /// The edge from a write to a read of it.
+    pub(crate) fn add_read_from(&mut self, problem: &Problem<'_>, read: u32, write: u32) -> EdgeId {
+        let shape = problem.shape;
+        let (writer, reader) = (problem.writer(write), problem.reader(read));
+        self.add(shape.commit(writer), shape.begin(reader), Reason::ReadFrom(read))
+    }
+}

@@ -1,0 +1,249 @@
+//! What is to be explained: the transactions that took part, and for each external read where it may have come from.
+//!
+//! A transaction of unknown outcome *may* have taken part. It certainly did if somebody who took part can have read a
+//! value from nobody else, and certainly did not if it read something that cannot have been there. If nobody who may
+//! have taken part can have read from it, it is left out: removing a transaction that nobody read from never breaks an
+//! explanation. What remains is rare, and is left to the search as `Maybe`.
+//!
+//! One pass over the reads; a work list for the consequences, so a chain of unknown transactions costs its length.
+
+use certify::Level;
+use history::{Finding, History, Index, Outcome, TxnId};
+
+use crate::shape::Shape;
+
+/// Whether a transaction took part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Status {
+    In,
+    Maybe,
+    Out,
+}
+
+/// The source of a read: the number of a final write, or one of these.
+pub(crate) const INITIAL: u32 = u32::MAX;
+pub(crate) const OPEN: u32 = u32::MAX - 1;
+pub(crate) const UNUSED: u32 = u32::MAX - 2;
+
+/// The problem. Reads and writes are numbered as in the index.
+pub(crate) struct Problem<'a> {
+    pub history: &'a History,
+    pub index: &'a Index,
+    pub level: &'a Level,
+    pub shape: Shape,
+    pub status: Vec<Status>,
+    /// For each read its source, `INITIAL`, `OPEN`, or `UNUSED` if its transaction took no part.
+    pub source: Vec<u32>,
+    /// The reads whose source is open, or whose transaction may not have taken part.
+    pub open: Vec<OpenRead>,
+    /// Unknown transactions that cannot have committed, each with the read that shows it, in the order found.
+    pub impossible: Vec<(TxnId, Refusal)>,
+    /// Unknown transactions that must have committed, each with the read that can have come from nobody else.
+    pub needed: Vec<(TxnId, u32)>,
+}
+
+/// Why an unknown transaction cannot have committed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Refusal {
+    /// It contradicts itself: the finding's number.
+    Finding(u32),
+    /// This read has no source that can have committed.
+    Sourceless(u32),
+}
+
+/// A read with several possible sources.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenRead {
+    pub read: u32,
+    /// Numbers of final writes, or `INITIAL`; those that were ruled out are removed.
+    pub candidates: Vec<u32>,
+}
+
+/// Something that no choice can repair.
+#[derive(Clone, Debug)]
+pub(crate) enum Flaw {
+    /// A committed transaction contradicts itself, or read what nobody can have written.
+    Finding(Finding),
+    /// A read of a transaction that took part has no source that can have committed.
+    Sourceless(u32),
+}
+
+impl<'a> Problem<'a> {
+    pub(crate) fn new(
+        history: &'a History,
+        index: &'a Index,
+        level: &'a Level,
+    ) -> Result<Self, (Box<Self>, Flaw)> {
+        let status = history.txns().map(|txn| match history.outcome(txn) {
+            Outcome::Committed => Status::In,
+            Outcome::Aborted => Status::Out,
+            Outcome::Unknown => Status::Maybe,
+        });
+        let mut problem = Self {
+            history,
+            index,
+            level,
+            shape: Shape::of(level),
+            status: status.collect(),
+            source: Vec::new(),
+            open: Vec::new(),
+            impossible: Vec::new(),
+            needed: Vec::new(),
+        };
+        let flaw = problem.settle_unknown().err();
+        problem.assign_sources();
+        match flaw {
+            None => Ok(problem),
+            Some(flaw) => Err((Box::new(problem), flaw)),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_in(&self, txn: TxnId) -> bool {
+        self.status[txn.index()] == Status::In
+    }
+
+    #[inline]
+    pub(crate) fn writer(&self, write: u32) -> TxnId {
+        self.index.writes()[write as usize].txn
+    }
+
+    #[inline]
+    pub(crate) fn reader(&self, read: u32) -> TxnId {
+        self.index.reads()[read as usize].txn
+    }
+
+    /// The sources of a read that may have committed: numbers of final writes, or `INITIAL`.
+    pub(crate) fn live_sources(&self, read: u32) -> impl Iterator<Item = u32> + '_ {
+        let sources = self.index.sources(read as usize);
+        let reader = self.reader(read);
+        let writes = sources.writes.iter().copied().filter(move |&write| {
+            let writer = self.writer(write);
+            writer != reader && self.status[writer.index()] != Status::Out
+        });
+        sources.initial.then_some(INITIAL).into_iter().chain(writes)
+    }
+
+    fn settle_unknown(&mut self) -> Result<(), Flaw> {
+        for (number, finding) in self.index.findings().iter().enumerate() {
+            match self.status[finding.txn.index()] {
+                Status::In => return Err(Flaw::Finding(finding.clone())),
+                Status::Maybe => {
+                    self.status[finding.txn.index()] = Status::Out;
+                    self.impossible
+                        .push((finding.txn, Refusal::Finding(number as u32)));
+                }
+                Status::Out => {}
+            }
+        }
+        if !self
+            .history
+            .txns()
+            .any(|txn| self.history.outcome(txn) == Outcome::Unknown)
+        {
+            return Ok(());
+        }
+        let result = self.follow_consequences();
+        self.leave_out_useless();
+        result
+    }
+
+    /// Looks at every read once, and again whenever one of its possible sources is ruled out.
+    fn follow_consequences(&mut self) -> Result<(), Flaw> {
+        let readers = self.readers_of_unknown();
+        let mut queue: Vec<u32> = (0..self.index.reads().len() as u32).rev().collect();
+        while let Some(read) = queue.pop() {
+            let txn = self.reader(read);
+            let (only, others) = {
+                let mut live = self.live_sources(read);
+                (live.next(), live.next().is_some())
+            };
+            match (self.status[txn.index()], only) {
+                (Status::In, None) => return Err(Flaw::Sourceless(read)),
+                (Status::Maybe, None) => {
+                    self.status[txn.index()] = Status::Out;
+                    self.impossible.push((txn, Refusal::Sourceless(read)));
+                    let place = readers.partition_point(|&(writer, _)| writer < txn);
+                    let told = readers[place..].iter().take_while(|&&(writer, _)| writer == txn);
+                    queue.extend(told.map(|&(_, read)| read));
+                }
+                (Status::In, Some(write)) if !others && write != INITIAL => {
+                    let writer = self.writer(write);
+                    if self.status[writer.index()] == Status::Maybe {
+                        self.status[writer.index()] = Status::In;
+                        self.needed.push((writer, read));
+                        queue.extend(self.index.reads_of(writer).map(|read| read as u32));
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Pairs of an unknown transaction and a read that may have come from it, sorted.
+    fn readers_of_unknown(&self) -> Vec<(TxnId, u32)> {
+        let mut pairs = Vec::new();
+        for read in 0..self.index.reads().len() as u32 {
+            for &write in self.index.sources(read as usize).writes {
+                let writer = self.writer(write);
+                if self.status[writer.index()] == Status::Maybe {
+                    pairs.push((writer, read));
+                }
+            }
+        }
+        pairs.sort_unstable();
+        pairs
+    }
+
+    /// Of the transactions that may have taken part, keeps those that somebody may have read from.
+    fn leave_out_useless(&mut self) {
+        let mut is_useful = vec![false; self.status.len()];
+        let mut queue: Vec<TxnId> = self.history.txns().filter(|&txn| self.is_in(txn)).collect();
+        while let Some(txn) = queue.pop() {
+            for read in self.index.reads_of(txn) {
+                let sources: Vec<u32> = self
+                    .live_sources(read as u32)
+                    .filter(|&write| write != INITIAL)
+                    .collect();
+                for write in sources {
+                    let writer = self.writer(write);
+                    if self.status[writer.index()] == Status::Maybe && !is_useful[writer.index()] {
+                        is_useful[writer.index()] = true;
+                        queue.push(writer);
+                    }
+                }
+            }
+        }
+        for (status, is_useful) in self.status.iter_mut().zip(is_useful) {
+            if *status == Status::Maybe && !is_useful {
+                *status = Status::Out;
+            }
+        }
+    }
+
+    fn assign_sources(&mut self) {
+        self.source = Vec::with_capacity(self.index.reads().len());
+        for read in 0..self.index.reads().len() as u32 {
+            let source = match self.status[self.reader(read).index()] {
+                Status::Out => UNUSED,
+                Status::Maybe => OPEN,
+                Status::In => self.only_source(read),
+            };
+            self.source.push(source);
+            if source == OPEN {
+                let candidates = self.live_sources(read).collect();
+                self.open.push(OpenRead { read, candidates });
+            }
+        }
+    }
+
+    fn only_source(&self, read: u32) -> u32 {
+        let mut live = self.live_sources(read);
+        match (live.next(), live.next()) {
+            (Some(INITIAL), None) => INITIAL,
+            (Some(write), None) if self.is_in(self.writer(write)) => write,
+            _ => OPEN,
+        }
+    }
+}

@@ -1,0 +1,475 @@
+//! Saturation: adds every edge that all explanations share, as far as reachability shows it.
+//!
+//! If `s` read `x` from `t`, and `u` is another writer of `x`:
+//!
+//! - `t`'s version is earlier than `u`'s: then `s` comes before `u`;
+//! - `u` was visible to `s`: then `u`'s version is earlier than `t`'s.
+//!
+//! `t`'s version is earlier than `u`'s once `install(t)` reaches `commit(u)`. Only the nearest `u` on each chain matters,
+//! since the others follow along the chain, and it is found by binary search: no pair of writers is ever enumerated.
+//! An open read loses a candidate that comes after it, or that another writer overwrote before it; with one candidate
+//! left it is a known read.
+//!
+//! Work is done in rounds over what improved. A round that adds many edges is followed by one sweep over the graph in
+//! topological order, a round that adds few by spreading each edge alone.
+
+use history::{KeyId, TxnId};
+use order::{EdgeId, Improved, NONE, Reach, topological_order};
+
+use crate::known::{KnownGraph, Reason};
+use crate::options::Limit;
+use crate::problem::{INITIAL, OPEN, Problem, Status, UNUSED};
+use crate::writers::Writers;
+
+/// No explanation exists.
+#[derive(Clone, Debug)]
+pub(crate) enum Contradiction {
+    /// These edges form a cycle.
+    Cycle(Vec<EdgeId>),
+    /// This edge is forced, and its end reaches its start.
+    Backward { from: u32, to: u32, reason: Reason },
+    /// A read of the initial state, although this writer was visible to it.
+    Overwritten { read: u32, writer: TxnId },
+    /// Every candidate of this read was dropped.
+    Sourceless { read: u32 },
+}
+
+/// How saturation ended, if not by running out of work.
+pub(crate) enum Stop {
+    Contradiction(Contradiction),
+    Limit(Limit),
+}
+
+impl From<Contradiction> for Stop {
+    fn from(contradiction: Contradiction) -> Self {
+        Self::Contradiction(contradiction)
+    }
+}
+
+/// Why a candidate of an open read was dropped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Dropped {
+    /// The read comes before it.
+    After,
+    /// This writer came in between.
+    Between(TxnId),
+}
+
+/// A candidate that was dropped, when the graph had this many edges.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Drop {
+    pub read: u32,
+    pub candidate: u32,
+    pub why: Dropped,
+    pub edge_count: u32,
+}
+
+/// The state of saturation; what the later stages build on.
+pub(crate) struct Saturation<'p, 'a> {
+    pub problem: &'p mut Problem<'a>,
+    pub known: KnownGraph,
+    pub reach: Reach,
+    pub writers: Writers,
+    pub drops: Vec<Drop>,
+    /// Reads that became known, with the number of edges at that time.
+    pub settled: Vec<(u32, u32)>,
+    pub rounds: u64,
+    readers: Readers,
+    open_of_read: Vec<u32>,
+    open_of_write: Vec<(u32, u32)>,
+    waiting: Vec<u32>,
+    is_waiting: Vec<bool>,
+    fresh: Vec<EdgeId>,
+}
+
+/// For each write the reads that certainly came from it, as threaded lists.
+struct Readers {
+    first: Vec<u32>,
+    next: Vec<u32>,
+}
+
+impl Readers {
+    fn new(problem: &Problem<'_>) -> Self {
+        let mut readers = Self {
+            first: vec![NONE; problem.index.writes().len()],
+            next: vec![NONE; problem.source.len()],
+        };
+        for (read, &source) in problem.source.iter().enumerate() {
+            if !matches!(source, INITIAL | OPEN | UNUSED) {
+                readers.add(source, read as u32);
+            }
+        }
+        readers
+    }
+
+    fn add(&mut self, write: u32, read: u32) {
+        self.next[read as usize] = std::mem::replace(&mut self.first[write as usize], read);
+    }
+
+    fn after(&self, read: u32) -> Option<u32> {
+        Some(self.next[read as usize]).filter(|&read| read != NONE)
+    }
+
+    fn first(&self, write: u32) -> Option<u32> {
+        Some(self.first[write as usize]).filter(|&read| read != NONE)
+    }
+}
+
+impl<'p, 'a> Saturation<'p, 'a> {
+    pub(crate) fn new(problem: &'p mut Problem<'a>, known: KnownGraph, chains: order::Chains) -> Self {
+        let writers = Writers::new(problem, &chains);
+        let mut open_of_read = Vec::new();
+        let mut open_of_write = Vec::new();
+        if !problem.open.is_empty() {
+            open_of_read = vec![NONE; problem.source.len()];
+            for (open, entry) in problem.open.iter().enumerate() {
+                open_of_read[entry.read as usize] = open as u32;
+                let writes = entry.candidates.iter().filter(|&&write| write != INITIAL);
+                open_of_write.extend(writes.map(|&write| (write, open as u32)));
+            }
+            open_of_write.sort_unstable();
+        }
+        Self {
+            readers: Readers::new(problem),
+            waiting: (0..problem.open.len() as u32).collect(),
+            is_waiting: vec![true; problem.open.len()],
+            problem,
+            known,
+            reach: Reach::new(chains),
+            writers,
+            drops: Vec::new(),
+            settled: Vec::new(),
+            rounds: 0,
+            open_of_read,
+            open_of_write,
+            fresh: Vec::new(),
+        }
+    }
+
+    /// The closure of what was observed, and the consequences of reads of the initial state.
+    pub(crate) fn start(&mut self) -> Result<(), Stop> {
+        self.sweep()?;
+        for read in 0..self.problem.source.len() as u32 {
+            if self.problem.source[read as usize] == INITIAL {
+                self.precede_all_writers(read)?;
+            }
+        }
+        Ok(self.bring_up_to_date()?)
+    }
+
+    /// Runs to a fixed point.
+    pub(crate) fn run(&mut self, limit: &dyn Fn() -> Option<Limit>) -> Result<(), Stop> {
+        let mut improved = Vec::new();
+        loop {
+            if let Some(limit) = limit() {
+                return Err(Stop::Limit(limit));
+            }
+            self.reach.take_queue(&mut improved);
+            if improved.is_empty() && self.waiting.is_empty() {
+                return Ok(());
+            }
+            self.rounds += 1;
+            for &node in &improved {
+                self.follow(node)?;
+            }
+            for open in std::mem::take(&mut self.waiting) {
+                self.is_waiting[open as usize] = false;
+                self.narrow(open)?;
+            }
+            self.bring_up_to_date()?;
+        }
+    }
+
+    /// Applies the rules to what improved at one node.
+    fn follow(&mut self, node: u32) -> Result<(), Contradiction> {
+        let shape = self.problem.shape;
+        let (mut ahead, mut behind) = (Vec::new(), Vec::new());
+        self.reach.take_improved(Improved::Forward, node, &mut ahead);
+        self.reach.take_improved(Improved::Backward, node, &mut behind);
+        if node as usize >= self.problem.history.txn_count() * shape.events as usize {
+            return Ok(());
+        }
+        let txn = shape.txn(node);
+        if node == shape.install(txn) && !ahead.is_empty() {
+            self.follow_versions(txn, &ahead)?;
+        }
+        if node == shape.begin(txn) {
+            self.follow_reads(txn, &behind)?;
+        }
+        Ok(())
+    }
+
+    /// `install(txn)` reaches more of these chains: its versions are earlier than more others.
+    fn follow_versions(&mut self, txn: TxnId, chains: &[u32]) -> Result<(), Contradiction> {
+        let is_in = self.problem.is_in(txn);
+        for write in self.problem.index.writes_of(txn) {
+            let write = write as u32;
+            if !self.open_of_write.is_empty() {
+                self.wake_readers_of(write);
+            }
+            if is_in && (self.readers.first(write).is_some() || self.problem.shape.writers_exclude()) {
+                let key = self.problem.index.writes()[write as usize].key;
+                for &chain in chains {
+                    self.precede_next_version(txn, write, key, chain)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn precede_next_version(
+        &mut self,
+        txn: TxnId,
+        write: u32,
+        key: KeyId,
+        chain: u32,
+    ) -> Result<(), Contradiction> {
+        let shape = self.problem.shape;
+        let position = self.reach.first(shape.install(txn), chain as usize);
+        let Some(later) = self.writers.first_from(key, chain, position, txn) else {
+            return Ok(());
+        };
+        if shape.writers_exclude() {
+            self.add(shape.commit(txn), shape.install(later), Reason::Exclusive(write))?;
+        }
+        let mut reader = self.readers.first(write);
+        while let Some(read) = reader {
+            self.precede(read, later)?;
+            reader = self.readers.after(read);
+        }
+        Ok(())
+    }
+
+    /// A read comes before the writer of a later version.
+    fn precede(&mut self, read: u32, later: TxnId) -> Result<(), Contradiction> {
+        let reader = self.problem.reader(read);
+        if reader == later {
+            return Ok(());
+        }
+        let shape = self.problem.shape;
+        self.add(
+            shape.begin(reader),
+            shape.commit(later),
+            Reason::Overwritten(read),
+        )
+    }
+
+    /// More of these chains reach `begin(txn)`: it sees more versions.
+    fn follow_reads(&mut self, txn: TxnId, chains: &[u32]) -> Result<(), Contradiction> {
+        for read in self.problem.index.reads_of(txn) {
+            let read = read as u32;
+            match self.problem.source[read as usize] {
+                UNUSED => {}
+                OPEN => self.wake(self.open_of_read[read as usize]),
+                source => {
+                    for &chain in chains {
+                        self.follow_visible(read, source, chain)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The last writer on a chain that is visible to a read wrote an earlier version than the one it read.
+    fn follow_visible(&mut self, read: u32, source: u32, chain: u32) -> Result<(), Contradiction> {
+        let shape = self.problem.shape;
+        let external = self.problem.index.reads()[read as usize];
+        let end = self.reach.end(shape.begin(external.txn), chain as usize);
+        let Some(visible) = self.writers.last_before(external.key, chain, end, external.txn) else {
+            return Ok(());
+        };
+        if source == INITIAL {
+            return Err(Contradiction::Overwritten {
+                read,
+                writer: visible,
+            });
+        }
+        let writer = self.problem.writer(source);
+        if visible == writer {
+            return Ok(());
+        }
+        self.add(
+            shape.commit(visible),
+            shape.install(writer),
+            Reason::Visible(read),
+        )
+    }
+
+    /// A read of the initial state comes before every writer of the key.
+    fn precede_all_writers(&mut self, read: u32) -> Result<(), Contradiction> {
+        let external = self.problem.index.reads()[read as usize];
+        for chain in 0..self.reach.chains().len() as u32 {
+            if let Some(first) = self.writers.first_from(external.key, chain, 0, external.txn) {
+                self.precede(read, first)?;
+            }
+        }
+        for place in 0..self.writers.off_chain(external.key).len() {
+            self.precede(read, self.writers.off_chain(external.key)[place])?;
+        }
+        Ok(())
+    }
+
+    fn wake(&mut self, open: u32) {
+        if !std::mem::replace(&mut self.is_waiting[open as usize], true) {
+            self.waiting.push(open);
+        }
+    }
+
+    fn wake_readers_of(&mut self, write: u32) {
+        let mut place = self.open_of_write.partition_point(|&(known, _)| known < write);
+        while let Some(&(_, open)) = self
+            .open_of_write
+            .get(place)
+            .filter(|&&(known, _)| known == write)
+        {
+            if self.problem.source[self.problem.open[open as usize].read as usize] == OPEN {
+                self.wake(open);
+            }
+            place += 1;
+        }
+    }
+
+    /// Drops the candidates of an open read that cannot be; settles it if one is left.
+    fn narrow(&mut self, open: u32) -> Result<(), Contradiction> {
+        let read = self.problem.open[open as usize].read;
+        if self.problem.source[read as usize] != OPEN {
+            return Ok(());
+        }
+        let mut candidates = std::mem::take(&mut self.problem.open[open as usize].candidates);
+        let edge_count = self.known.graph.edge_count() as u32;
+        candidates.retain(|&candidate| match self.why_not(read, candidate) {
+            None => true,
+            Some(why) => {
+                self.drops.push(Drop {
+                    read,
+                    candidate,
+                    why,
+                    edge_count,
+                });
+                false
+            }
+        });
+        let (count, only) = (candidates.len(), candidates.first().copied());
+        self.problem.open[open as usize].candidates = candidates;
+        match (count, only) {
+            _ if !self.problem.is_in(self.problem.reader(read)) => Ok(()),
+            (0, _) => Err(Contradiction::Sourceless { read }),
+            (1, Some(only)) => self.settle(read, only),
+            _ => Ok(()),
+        }
+    }
+
+    fn why_not(&self, read: u32, candidate: u32) -> Option<Dropped> {
+        let shape = self.problem.shape;
+        let external = self.problem.index.reads()[read as usize];
+        let begin = shape.begin(external.txn);
+        let writer = (candidate != INITIAL).then(|| self.problem.writer(candidate));
+        if writer.is_some_and(|writer| self.reach.reaches(begin, shape.commit(writer))) {
+            return Some(Dropped::After);
+        }
+        let but = [external.txn, writer.unwrap_or(external.txn)];
+        for chain in 0..self.reach.chains().len() {
+            let from = writer.map_or(0, |writer| self.reach.first(shape.install(writer), chain));
+            let to = self.reach.end(begin, chain);
+            if from < to
+                && let Some(between) = self
+                    .writers
+                    .any_between(external.key, chain as u32, from, to, but)
+            {
+                return Some(Dropped::Between(between));
+            }
+        }
+        None
+    }
+
+    /// A read can only have come from there: it is a known read from now on.
+    fn settle(&mut self, read: u32, source: u32) -> Result<(), Contradiction> {
+        let chains = 0..self.reach.chains().len() as u32;
+        if source != INITIAL && !self.problem.is_in(self.problem.writer(source)) {
+            self.take_in(self.problem.writer(source), read);
+        }
+        self.settled.push((read, self.known.graph.edge_count() as u32));
+        self.problem.source[read as usize] = source;
+        if source == INITIAL {
+            self.precede_all_writers(read)?;
+        } else {
+            let shape = self.problem.shape;
+            let (writer, reader) = (self.problem.writer(source), self.problem.reader(read));
+            self.readers.add(source, read);
+            self.add(shape.commit(writer), shape.begin(reader), Reason::ReadFrom(read))?;
+            let key = self.problem.index.reads()[read as usize].key;
+            for chain in chains.clone() {
+                self.precede_next_version(writer, source, key, chain)?;
+            }
+        }
+        chains
+            .into_iter()
+            .try_for_each(|chain| self.follow_visible(read, source, chain))
+    }
+
+    /// An unknown transaction must have committed: its writes count for everybody, and its reads must be explained.
+    fn take_in(&mut self, txn: TxnId, because: u32) {
+        self.problem.status[txn.index()] = Status::In;
+        self.problem.needed.push((txn, because));
+        self.writers = Writers::new(self.problem, self.reach.chains());
+        self.reach.mark_all();
+        for open in 0..self.problem.open.len() as u32 {
+            if self.problem.source[self.problem.open[open as usize].read as usize] == OPEN {
+                self.wake(open);
+            }
+        }
+    }
+
+    fn add(&mut self, from: u32, to: u32, reason: Reason) -> Result<(), Contradiction> {
+        if self.reach.reaches(from, to) {
+            return Ok(());
+        }
+        if self.reach.reaches(to, from) {
+            return Err(Contradiction::Backward { from, to, reason });
+        }
+        let edge = self.known.add(from, to, reason);
+        self.reach.note(from, to);
+        self.fresh.push(edge);
+        Ok(())
+    }
+
+    fn bring_up_to_date(&mut self) -> Result<(), Contradiction> {
+        let fresh = std::mem::take(&mut self.fresh);
+        if fresh.len() * 32 > self.known.graph.node_count() {
+            return self.sweep();
+        }
+        for &edge in &fresh {
+            let ends = self.known.graph.edge(edge);
+            if self.reach.reaches(ends.to, ends.from) {
+                return self.sweep();
+            }
+            self.reach.spread(&self.known.graph, edge);
+        }
+        Ok(())
+    }
+
+    fn sweep(&mut self) -> Result<(), Contradiction> {
+        let Some(order) = topological_order(&self.known.graph) else {
+            return Err(self.find_cycle());
+        };
+        self.reach.rebuild(&self.known.graph, &order);
+        Ok(())
+    }
+
+    pub(crate) fn find_cycle(&self) -> Contradiction {
+        let graph = &self.known.graph;
+        let found = order::components(graph.node_count(), |node| graph.out_edges(node).map(|(_, to)| to));
+        let sizes = found.sizes();
+        let smallest = (0..found.count)
+            .filter(|&id| sizes[id] > 1)
+            .min_by_key(|&id| sizes[id])
+            .unwrap_or(0);
+        let nodes: Vec<u32> = (0..graph.node_count() as u32)
+            .filter(|&node| found.of[node as usize] == smallest as u32)
+            .collect();
+        let tries = (2_000_000 / nodes.len().max(1)).max(1);
+        let cost = |edge| Some(self.known.reason(edge).cost());
+        Contradiction::Cycle(order::cheapest_cycle(graph, &nodes, cost, tries).unwrap_or_default())
+    }
+}

@@ -1,0 +1,162 @@
+//! Real time as a line of extra nodes instead of an edge for every pair.
+//!
+//! Everything that was over by some moment leads to a node for that moment, the nodes are a chain, and each leads to
+//! what began only afterwards: two edges per event, and one more chain. Moments between which nothing new began share
+//! a node. Sorting is all it costs.
+
+use certify::{Core, RealTime};
+use history::{Outcome, SessionId, TxnId, TxnTimes};
+
+use crate::known::{KnownGraph, Reason};
+use crate::problem::{Problem, Status};
+
+/// When an event happened: at some moment from `request` to `response`.
+#[derive(Clone, Copy, Debug)]
+struct Moment {
+    request: Option<i64>,
+    response: Option<i64>,
+}
+
+fn begin_moment(times: &TxnTimes) -> Moment {
+    Moment {
+        request: times.begin_request,
+        response: times
+            .begin_response
+            .or(times.commit_request)
+            .or(times.commit_response),
+    }
+}
+
+fn commit_moment(times: &TxnTimes, outcome: Outcome) -> Moment {
+    Moment {
+        request: times
+            .commit_request
+            .or(times.begin_response)
+            .or(times.begin_request),
+        response: times.commit_response.filter(|_| outcome == Outcome::Committed),
+    }
+}
+
+/// The events that must be before others, and those others, as (time, node).
+#[derive(Default)]
+struct Line {
+    over: Vec<(i64, u32)>,
+    not_begun: Vec<(i64, u32)>,
+}
+
+/// The lines of time that a level needs, over some transactions.
+fn lines(problem: &Problem<'_>, txns: impl Iterator<Item = TxnId>) -> Vec<Line> {
+    let shape = problem.shape;
+    let (mut to_commits, mut to_begins) = (Line::default(), Line::default());
+    for txn in txns.filter(|&txn| problem.status[txn.index()] != Status::Out) {
+        let times = problem.history.times(txn);
+        let begin = begin_moment(&times);
+        let commit = commit_moment(&times, problem.history.outcome(txn));
+        let (begin_node, commit_node) = (shape.begin(txn), shape.commit(txn));
+        let ended = commit.response.map(|time| (time, commit_node));
+        match problem.level.real_time {
+            RealTime::Ignored => {}
+            RealTime::Strict => {
+                to_begins.over.extend(ended);
+                to_begins
+                    .not_begun
+                    .extend(begin.request.map(|time| (time, begin_node)));
+            }
+            RealTime::ToCommits | RealTime::AllButBegins => {
+                to_commits
+                    .over
+                    .extend(begin.response.map(|time| (time, begin_node)));
+                to_commits.over.extend(ended);
+                to_commits
+                    .not_begun
+                    .extend(commit.request.map(|time| (time, commit_node)));
+                if problem.level.real_time == RealTime::AllButBegins {
+                    to_begins.over.extend(ended);
+                    to_begins
+                        .not_begun
+                        .extend(begin.request.map(|time| (time, begin_node)));
+                }
+            }
+        }
+    }
+    vec![to_commits, to_begins]
+}
+
+/// The edges of real time, planned before the graph has its nodes.
+#[derive(Default)]
+pub(crate) struct Timeline {
+    edges: Vec<(u32, u32)>,
+    /// The nodes of each line, in order.
+    pub chains: Vec<std::ops::Range<u32>>,
+    /// The number of the first node that is not taken.
+    pub node_count: u32,
+}
+
+impl Timeline {
+    pub(crate) fn new(problem: &Problem<'_>) -> Self {
+        let transactions = problem.history.txn_count() as u32 * problem.shape.events;
+        let mut timeline = Self {
+            node_count: transactions,
+            ..Self::default()
+        };
+        if problem.level.real_time == RealTime::Ignored || !problem.history.has_times() {
+            return timeline;
+        }
+        debug_assert_eq!(
+            problem.level.real_time == RealTime::Strict,
+            problem.shape.core == Core::Serializable
+        );
+        let skew = problem.level.clock_skew;
+        for line in lines(problem, problem.history.txns()) {
+            timeline.add(line, skew);
+        }
+        if skew > 0 {
+            // One client has one clock.
+            for session in problem.history.sessions() {
+                timeline.add_session(problem, session);
+            }
+        }
+        timeline
+    }
+
+    fn add_session(&mut self, problem: &Problem<'_>, session: SessionId) {
+        for line in lines(problem, problem.history.session_txns(session)) {
+            self.add(line, 0);
+            // Too many and too short to be worth a chain each.
+            self.chains.pop();
+        }
+    }
+
+    fn add(&mut self, mut line: Line, skew: i64) {
+        line.over.sort_unstable();
+        line.not_begun.sort_unstable();
+        let first = self.node_count;
+        let mut over = line.over.iter().peekable();
+        for &(begun, node) in &line.not_begun {
+            let mut is_new = true;
+            while let Some(&(_, ended)) = over.next_if(|&&(time, _)| time.saturating_add(skew) < begun) {
+                if std::mem::take(&mut is_new) {
+                    self.new_moment(first);
+                }
+                self.edges.push((ended, self.node_count - 1));
+            }
+            if self.node_count > first {
+                self.edges.push((self.node_count - 1, node));
+            }
+        }
+        self.chains.push(first..self.node_count);
+    }
+
+    fn new_moment(&mut self, first: u32) {
+        if self.node_count > first {
+            self.edges.push((self.node_count - 1, self.node_count));
+        }
+        self.node_count += 1;
+    }
+
+    pub(crate) fn add_to(&self, known: &mut KnownGraph) {
+        for &(from, to) in &self.edges {
+            known.add(from, to, Reason::Time);
+        }
+    }
+}
