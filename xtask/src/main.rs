@@ -1,2 +1,46 @@
-//! The project's chores.
-fn main() {}
+//! The project's chores: `cargo xtask test`, `cargo xtask bench`, `cargo xtask soak`.
+//!
+//! Written with the standard library and a JSON parser, so that a fresh clone starts quickly.
+
+mod bench;
+mod licences;
+mod run;
+mod soak;
+mod test;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+The project's chores.
+
+  cargo xtask test                    formatting, lints, licences, documentation and all tests
+  cargo xtask bench [SUITE ...]       time and memory, as tables
+      --quick                           small histories, one run each
+      --profile dev                     use the development build
+  cargo xtask soak [--count N]        the long tests, N histories each (300,000 unless told)
+  cargo xtask licences                only the licence check
+
+Suites: ";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let done = match words.split_first() {
+        Some((&"test", [])) => test::run(),
+        Some((&"bench", options)) => bench::run(options),
+        Some((&"soak", options)) => soak::run(options),
+        Some((&"licences", [])) => licences::check(),
+        None | Some((&("help" | "--help" | "-h"), _)) => {
+            println!("{HELP}{}", bench::SUITES.join(", "));
+            Ok(())
+        }
+        Some((other, _)) => Err(format!("cargo xtask {other}: see cargo xtask help")),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

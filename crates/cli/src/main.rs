@@ -1,2 +1,50 @@
-//! The isoscope command.
-fn main() {}
+//! The isoscope command: parses the command line, runs a command, and turns its end into an exit code.
+
+mod args;
+mod ask;
+mod chances;
+mod commands;
+mod examples;
+mod exit;
+mod explanation;
+mod files;
+mod interrupt;
+mod levels;
+mod limits;
+mod load;
+mod progress;
+mod report;
+mod terminal;
+mod units;
+
+use std::process::ExitCode;
+
+use args::{Arguments, Command};
+use clap::Parser;
+use exit::{Exit, Failure};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    interrupt::install();
+    match run(&arguments.command) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            if !matches!(failure, Failure::BrokenPipe) {
+                eprintln!("{failure}");
+            }
+            failure.exit().into()
+        }
+    }
+}
+
+fn run(command: &Command) -> Result<Exit, Failure> {
+    match command {
+        Command::Demo(arguments) => commands::demo::run(arguments),
+        Command::Check(arguments) => commands::check::run(arguments),
+        Command::Certify(arguments) => commands::certify::run(arguments),
+        Command::Convert(arguments) => commands::convert::run(arguments),
+        Command::Stats(arguments) => commands::stats::run(arguments),
+        Command::Generate(arguments) => commands::generate::run(arguments),
+        Command::Levels(arguments) => commands::levels::run(arguments),
+    }
+}

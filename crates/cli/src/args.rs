@@ -1,0 +1,129 @@
+//! The command line. A flag is defined once, here if several commands have it, else beside its command.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+use drive::plant::Planted;
+use formats::{Format, Input, ReadOptions};
+
+use crate::commands::{certify, check, convert, demo, generate, levels, stats};
+use crate::units;
+
+/// Finds out which isolation a database really gives.
+///
+/// isoscope reads what clients saw, in the format of any tool of the field, decides isolation levels completely,
+/// proves its answer, and says in sentences what is wrong.
+#[derive(Parser, Debug)]
+#[command(name = "isoscope", version, max_term_width = 100, after_help = EXIT_CODES)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 the level holds, 1 it is violated, 2 the question could not be asked, 3 undecided (a limit was reached).
+
+Start with `isoscope demo`, then `isoscope check FILE`.";
+
+/// The commands.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Check a small built-in history and show the answer
+    Demo(demo::Arguments),
+    /// Decide which isolation levels a history satisfies
+    Check(check::Arguments),
+    /// Check an answer's certificate, independently of the engine that gave it
+    Certify(certify::Arguments),
+    /// Write a history in another format
+    Convert(convert::Arguments),
+    /// Say what is in a history, and how much it could have shown
+    Stats(stats::Arguments),
+    /// Make a history with a simulated database of a chosen isolation or a chosen fault
+    Generate(Box<generate::Arguments>),
+    /// List the isolation levels, or explain one
+    Levels(levels::Arguments),
+}
+
+/// Where the history comes from.
+#[derive(Args, Debug)]
+pub struct InputArguments {
+    /// The history: a file, a folder of logs, or - for standard input; gzip and zstd are taken off
+    #[arg(value_name = "HISTORY")]
+    pub history: PathBuf,
+    #[command(flatten)]
+    pub reading: ReadingArguments,
+}
+
+/// How to read a history.
+#[derive(Args, Debug)]
+pub struct ReadingArguments {
+    /// The format of the history, instead of finding it out from the content
+    #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
+    pub format: Option<Format>,
+    /// Take a transaction that only writes and stands alone or first as the initial state (dbcop files that
+    /// other tools converted have one)
+    #[arg(long)]
+    pub initial_transaction: bool,
+}
+
+/// Limits of a run.
+#[derive(Args, Debug)]
+pub struct LimitArguments {
+    /// Stop after this time, such as 30s or 5m, with what is known by then
+    #[arg(long, value_name = "DURATION", value_parser = units::parse_duration)]
+    pub time_limit: Option<Duration>,
+    /// Stop when the process holds this much memory, such as 4GiB, with what is known by then
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_size)]
+    pub memory_limit: Option<u64>,
+}
+
+/// How to answer.
+#[derive(Args, Debug)]
+pub struct OutputArguments {
+    /// Answer in JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl InputArguments {
+    /// The input.
+    pub fn input(&self) -> Input {
+        Input::named(self.history.clone())
+    }
+
+    /// What to call the input when speaking of it.
+    pub fn name(&self) -> String {
+        match self.input() {
+            Input::Stdin => "standard input".to_owned(),
+            Input::Path(path) => path.display().to_string(),
+        }
+    }
+}
+
+impl ReadingArguments {
+    /// The options for the readers.
+    pub fn options(&self, memory_limit: Option<u64>) -> ReadOptions {
+        let options = ReadOptions {
+            format: self.format,
+            initial_txn: self.initial_transaction,
+            ..ReadOptions::default()
+        };
+        match memory_limit {
+            Some(bytes) => options.with_memory_limit(bytes),
+            None => options,
+        }
+    }
+}
+
+/// A format by any of its names.
+pub fn parse_format(name: &str) -> Result<Format, String> {
+    name.parse()
+}
+
+/// An anomaly to plant, by its name.
+pub fn parse_planted(name: &str) -> Result<Planted, String> {
+    let names = Planted::ALL.map(Planted::name);
+    Planted::named(name).ok_or_else(|| format!("expected one of {}", names.join(", ")))
+}

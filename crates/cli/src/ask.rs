@@ -1,0 +1,231 @@
+//! Asks the engine for levels, strongest first, and skips what follows from answers already there.
+//!
+//! A history that satisfies a level satisfies what the level implies, and one that violates a level violates what
+//! implies it. Where validation already found something that no level allows, the weakest are asked first: one answer
+//! then settles almost all.
+
+use std::time::{Duration, Instant};
+
+use certify::{Certificate, Level};
+use history::{History, Index, OpId, Outcome};
+use verify::{Limit, Options, Stages, Stats, Unsupported, Verdict};
+
+use crate::exit::Failure;
+use crate::levels::{self, NamedLevel};
+use crate::limits::Limits;
+
+/// Everything that answers depend on.
+#[derive(Debug)]
+pub struct Question<'h> {
+    /// What was observed.
+    pub history: &'h History,
+    /// What is derived from it.
+    pub index: &'h Index,
+    /// When to stop.
+    pub limits: &'h Limits,
+    /// Breaks ties.
+    pub seed: u64,
+    /// Which stages of the engine run.
+    pub stages: Stages,
+    /// How far apart the clocks of two clients may be, in the unit of the history's clock.
+    pub clock_skew: i64,
+    /// How many levels are decided at the same time.
+    pub threads: usize,
+}
+
+/// The answer for one level.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The name of the level.
+    pub level: String,
+    /// The verdict.
+    pub decision: Decision,
+    /// How long it took.
+    pub time: Duration,
+    /// The level from whose answer this one follows, if it was not asked itself.
+    pub follows_from: Option<&'static str>,
+    /// The argument, with the level as the engine understood it.
+    pub certificate: Option<(Level, Certificate)>,
+    /// Times and counts of the engine's stages.
+    pub stats: Stats,
+}
+
+/// A verdict without its argument.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Decision {
+    /// The level holds.
+    Holds,
+    /// The level is violated.
+    Violated,
+    /// This limit was reached first.
+    Undecided(Limit),
+}
+
+impl Decision {
+    /// The word for it, in text and in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Violated => "violated",
+            Self::Undecided(_) => "undecided",
+        }
+    }
+}
+
+impl Question<'_> {
+    /// Answers for these levels, in their order.
+    pub fn ask(&self, asked: &[NamedLevel], progress: &dyn Fn(&str)) -> Result<Vec<Answer>, Failure> {
+        let mut answers: Vec<Option<Answer>> = vec![None; asked.len()];
+        loop {
+            let batch = self.next_batch(asked, &mut answers);
+            if batch.is_empty() {
+                return Ok(answers.into_iter().flatten().collect());
+            }
+            let names: Vec<_> = batch.iter().map(|&place| asked[place].name()).collect();
+            progress(&format!("checking {}", names.join(", ")));
+            for (place, answer) in batch.iter().zip(self.decide_all(asked, &batch)) {
+                answers[*place] = Some(answer?);
+            }
+        }
+    }
+
+    /// Fills in what follows from the answers, and picks the levels to ask next.
+    fn next_batch(&self, asked: &[NamedLevel], answers: &mut [Option<Answer>]) -> Vec<usize> {
+        for place in 0..asked.len() {
+            if answers[place].is_none() {
+                answers[place] = consequence(asked[place].name(), answers);
+            }
+        }
+        let open = (0..asked.len()).filter(|&place| answers[place].is_none());
+        let open: Vec<usize> = match self.has_committed_finding() {
+            true => open.rev().collect(),
+            false => open.collect(),
+        };
+        open.into_iter().take(self.threads.max(1)).collect()
+    }
+
+    fn has_committed_finding(&self) -> bool {
+        committed_findings(self.history, self.index).next().is_some()
+    }
+
+    fn decide_all(&self, asked: &[NamedLevel], batch: &[usize]) -> Vec<Result<Answer, Failure>> {
+        if let [place] = *batch {
+            return vec![self.decide(asked[place])];
+        }
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = batch
+                .iter()
+                .map(|&place| scope.spawn(move || self.decide(asked[place])))
+                .collect();
+            threads
+                .into_iter()
+                .map(|thread| {
+                    thread
+                        .join()
+                        .unwrap_or_else(|_| Err(Failure::new("the engine failed")))
+                })
+                .collect()
+        })
+    }
+
+    fn decide(&self, level: NamedLevel) -> Result<Answer, Failure> {
+        let engine = level.engine.ok_or_else(|| no_engine(level))?;
+        self.decide_level(level.name(), &engine.with_clock_skew(self.clock_skew))
+    }
+
+    /// The answer for a level of any skew.
+    pub fn decide_level(&self, name: &str, level: &Level) -> Result<Answer, Failure> {
+        let started = Instant::now();
+        let (decision, certificate, stats) = self.verify(level)?;
+        Ok(Answer {
+            level: name.to_owned(),
+            decision,
+            time: started.elapsed(),
+            follows_from: None,
+            certificate: certificate.map(|certificate| (*level, certificate)),
+            stats,
+        })
+    }
+
+    fn verify(&self, level: &Level) -> Result<(Decision, Option<Certificate>, Stats), Failure> {
+        if let Some(limit) = self.limits.reached() {
+            return Ok((Decision::Undecided(limit), None, Stats::default()));
+        }
+        let options = Options {
+            seed: self.seed,
+            stages: self.stages,
+            clock: &|| self.limits.elapsed(),
+            limit: &|| self.limits.reached(),
+        };
+        match verify::verify(self.history, self.index, level, &options) {
+            Ok(answer) => Ok(match answer.verdict {
+                Verdict::Holds(certificate) => (Decision::Holds, Some(certificate), answer.stats),
+                Verdict::Violated(certificate) => (Decision::Violated, Some(certificate), answer.stats),
+                Verdict::Undecided(limit) => (Decision::Undecided(limit), None, answer.stats),
+            }),
+            // Validation alone answers: what it found is forbidden at every level.
+            Err(_) if self.has_committed_finding() => Ok((Decision::Violated, None, Stats::default())),
+            Err(Unsupported { op }) => Err(unsupported(self.history, op)),
+        }
+    }
+}
+
+/// What validation found in transactions that certainly committed; those of unknown outcome may not have.
+pub fn committed_findings<'a>(
+    history: &'a History,
+    index: &'a Index,
+) -> impl Iterator<Item = &'a history::Finding> {
+    index
+        .findings()
+        .iter()
+        .filter(|finding| history.outcome(finding.txn) == Outcome::Committed)
+}
+
+/// The answer that follows for a level from the answers there are, if one does.
+fn consequence(name: &str, answers: &[Option<Answer>]) -> Option<Answer> {
+    answers
+        .iter()
+        .flatten()
+        .filter(|answer| answer.follows_from.is_none())
+        .find_map(|answer| {
+            let follows = match answer.decision {
+                Decision::Holds => levels::implies(&answer.level, name),
+                Decision::Violated => levels::implies(name, &answer.level),
+                Decision::Undecided(_) => false,
+            };
+            let source = levels::find(&answer.level).ok()?.name();
+            follows.then(|| Answer {
+                level: name.to_owned(),
+                decision: answer.decision,
+                time: Duration::ZERO,
+                follows_from: Some(source),
+                certificate: None,
+                stats: Stats::default(),
+            })
+        })
+}
+
+/// Says that a level has a definition but no engine.
+pub fn no_engine(level: NamedLevel) -> Failure {
+    let name = level.name();
+    let decided: Vec<_> = levels::with_engine().iter().map(|level| level.name()).collect();
+    Failure::new(format!(
+        "isoscope knows {name} but has no engine for it yet; it decides {}. On a small history its definition can be \
+         checked as it stands: isoscope levels {name} --spec > {name}.iso, then --level {name}.iso",
+        decided.join(", ")
+    ))
+}
+
+fn unsupported(history: &History, op: OpId) -> Failure {
+    let txn = history.txn_label(history.txn_of(op));
+    let what = match history.op(op) {
+        history::Op::Append { .. } | history::Op::ReadList { .. } => "lists that are appended to",
+        history::Op::RangeRead(_) => "reads of key ranges",
+        history::Op::PredicateRead(_) | history::Op::PredicateWrite(_) => "reads and writes by predicate",
+        _ => "operations of this kind",
+    };
+    Failure::new(format!(
+        "{} uses {what}, which isoscope reads and converts but does not decide yet",
+        crate::terminal::visible(&txn)
+    ))
+}

@@ -1,0 +1,207 @@
+//! `isoscope convert`: a history in another format.
+
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use drive::plant::{Planted, plant};
+use formats::{ErrorKind, Format, Warning, WriteOptions};
+use serde_json::json;
+
+use crate::args::{InputArguments, LimitArguments, OutputArguments, parse_format, parse_planted};
+use crate::exit::{Exit, Failure};
+use crate::files::is_dash;
+use crate::interrupt;
+use crate::limits::Limits;
+use crate::load::Subject;
+use crate::progress::Progress;
+use crate::report::json::print_value;
+use crate::terminal::visible;
+
+/// The flags of `convert`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    #[command(flatten)]
+    input: InputArguments,
+    /// Where to write: a file (compressed if it ends in .gz or .zst), a folder for Cobra, - for standard output
+    #[arg(value_name = "OUTPUT", default_value = "-")]
+    output: PathBuf,
+    /// The format to write; without it the one that the name of the output stands for
+    #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
+    to: Option<Format>,
+    /// Leave out, with a warning, what the format cannot express even if a verdict could depend on it
+    #[arg(long)]
+    lossy: bool,
+    /// Put one anomaly at a random place into the history, to see whether a checker finds it
+    #[arg(long, value_name = "ANOMALY", value_parser = parse_planted)]
+    plant: Option<Planted>,
+    /// Where the anomaly goes; equal seeds give equal places
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "plant")]
+    seed: u64,
+    #[command(flatten)]
+    limits: LimitArguments,
+    #[command(flatten)]
+    answer: OutputArguments,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let output = Output::named(&arguments.output, arguments.to, arguments.answer.json)?;
+    let limits = Limits::start(arguments.limits.time_limit, arguments.limits.memory_limit)?;
+    let progress = Progress::start(&format!("reading {}", arguments.input.name()));
+    let mut subject = Subject::read(&arguments.input, &limits)?;
+    if let Some(planted) = arguments.plant {
+        let with_anomaly = plant(&subject.history, planted, arguments.seed);
+        subject = subject.with_history(
+            with_anomaly
+                .map_err(|error| Failure::new(error.to_string()))?
+                .history,
+        );
+    }
+    progress.set("writing");
+    let options = WriteOptions {
+        lossy: arguments.lossy,
+    };
+    let written = write_history(&subject, &output, &options);
+    drop(progress);
+    subject.warn();
+    output.report(&subject, &written?)
+}
+
+/// Where a history goes, and how.
+#[derive(Debug)]
+pub struct Output {
+    path: PathBuf,
+    format: Format,
+    json: bool,
+}
+
+impl Output {
+    /// The output that the command line names.
+    pub fn named(path: &Path, format: Option<Format>, json: bool) -> Result<Self, Failure> {
+        if json && is_dash(path) {
+            return Err(Failure::new(
+                "--json and a history on standard output would mix; name a file to write to",
+            ));
+        }
+        let format = match format {
+            Some(format) => format,
+            None => format_by_name(path)?,
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            format,
+            json,
+        })
+    }
+
+    /// Says what was written, unless that is what standard output got.
+    pub fn report(&self, subject: &Subject, warnings: &[Warning]) -> Result<Exit, Failure> {
+        let file = self.path.display().to_string();
+        for warning in warnings {
+            eprintln!("warning: {file}: {}", visible(&warning.to_string()));
+        }
+        if self.json {
+            let warnings: Vec<_> = warnings.iter().map(ToString::to_string).collect();
+            print_value(&json!({
+                "history": subject.json(),
+                "output": { "file": file, "format": self.format.name(), "warnings": warnings },
+            }))?;
+        } else if !is_dash(&self.path) {
+            let mut out = io::stdout().lock();
+            writeln!(out, "{}", subject.headline())?;
+            writeln!(out, "written to {file} as {}", self.format)?;
+        }
+        Ok(Exit::Holds)
+    }
+}
+
+/// Writes a history whole or not at all.
+pub fn write_history(
+    subject: &Subject,
+    output: &Output,
+    options: &WriteOptions,
+) -> Result<Vec<Warning>, Failure> {
+    if is_dash(&output.path) {
+        return write_to_stdout(subject, output.format, options);
+    }
+    interrupt::while_writing(&output.path, || {
+        formats::write_to_path(&subject.history, output.format, &output.path, options)
+            .map_err(|error| not_written(&error))
+    })
+}
+
+fn write_to_stdout(
+    subject: &Subject,
+    format: Format,
+    options: &WriteOptions,
+) -> Result<Vec<Warning>, Failure> {
+    let mut out = Remembering {
+        inner: BufWriter::new(io::stdout().lock()),
+        is_broken: false,
+    };
+    let written = formats::write_to(&subject.history, format, &mut out, options);
+    let flushed = out.flush();
+    if out.is_broken {
+        return Err(Failure::BrokenPipe);
+    }
+    flushed?;
+    written.map_err(|error| not_written(&error))
+}
+
+fn not_written(error: &formats::Error) -> Failure {
+    let hint = match error.kind() {
+        ErrorKind::CannotExpress => "; --lossy leaves it out, another --to may hold it",
+        _ => "",
+    };
+    Failure::new(format!("{}{hint}", visible(&error.to_string())))
+}
+
+/// Remembers that the reader of the output went away, which the error of a writer no longer tells.
+struct Remembering<W> {
+    inner: W,
+    is_broken: bool,
+}
+
+impl<W: Write> Remembering<W> {
+    fn watch<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        if let Err(error) = &result {
+            self.is_broken |= error.kind() == io::ErrorKind::BrokenPipe;
+        }
+        result
+    }
+}
+
+impl<W: Write> Write for Remembering<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes);
+        self.watch(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.inner.flush();
+        self.watch(flushed)
+    }
+}
+
+/// The format that a file name stands for.
+fn format_by_name(output: &Path) -> Result<Format, Failure> {
+    let name = output.file_name().unwrap_or_default().to_string_lossy();
+    let plain = name
+        .strip_suffix(".gz")
+        .or(name.strip_suffix(".zst"))
+        .unwrap_or(&name);
+    match plain.rsplit_once('.').map(|(_, extension)| extension) {
+        Some("jsonl") => Ok(Format::Native),
+        Some("edn") => Ok(Format::JepsenEdn),
+        Some("bincode") => Ok(Format::DbcopBincode),
+        _ => {
+            let formats = Format::ALL.iter().filter(|format| format.can_write());
+            let names: Vec<_> = formats.map(|format| format.name()).collect();
+            Err(Failure::new(format!(
+                "the name of the output does not say in which format to write; add --to with one of {}",
+                names.join(", ")
+            )))
+        }
+    }
+}

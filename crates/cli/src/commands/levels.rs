@@ -1,0 +1,168 @@
+//! `isoscope levels`: the lattice, or one level with its definition and examples.
+
+use std::io::{self, BufWriter, Write};
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::args::OutputArguments;
+use crate::examples;
+use crate::exit::{Exit, Failure};
+use crate::levels::{self, IMPLIES, NamedLevel};
+use crate::report::json::print_value;
+use crate::terminal::{Style, Tone};
+
+/// The flags of `levels`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// The level to explain, by name or alias; without it all are listed
+    #[arg(value_name = "NAME")]
+    level: Option<String>,
+    /// Print the definition in the language of levels, ready for a file of your own
+    #[arg(long, requires = "level")]
+    spec: bool,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+#[derive(Serialize)]
+struct LevelJson {
+    name: &'static str,
+    aliases: &'static [String],
+    description: &'static str,
+    has_engine: bool,
+    needs_times: bool,
+    implies: &'static [&'static str],
+    spec: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allowed: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forbidden: Option<&'static str>,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    match (&arguments.level, arguments.output.json) {
+        (None, true) => print_value(&levels::all().into_iter().map(json).collect::<Vec<_>>())?,
+        (None, false) => print_all()?,
+        (Some(name), true) => print_value(&json(levels::find(name)?))?,
+        (Some(name), false) if arguments.spec => print_spec(levels::find(name)?)?,
+        (Some(name), false) => print_one(levels::find(name)?)?,
+    }
+    Ok(Exit::Holds)
+}
+
+fn json(level: NamedLevel) -> LevelJson {
+    let example = examples::of(level.name());
+    LevelJson {
+        name: level.name(),
+        aliases: &level.spec.aliases,
+        description: &level.spec.description,
+        has_engine: level.engine.is_some(),
+        needs_times: level.spec.needs_times(),
+        implies: levels::implied_by(level.name()),
+        spec: &level.spec.text,
+        allowed: example.map(|example| example.allowed.1),
+        forbidden: example
+            .and_then(|example| example.forbidden)
+            .map(|(_, text)| text),
+    }
+}
+
+fn print_all() -> Result<(), Failure> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let style = Style::of_stdout();
+    writeln!(out, "{}", style.paint(Tone::Strong, "Levels, strongest first"))?;
+    for level in levels::all() {
+        let note = match level.engine {
+            Some(_) => "",
+            None => "  (no engine yet)",
+        };
+        writeln!(out, "\n  {}{note}", style.paint(Tone::Strong, level.name()))?;
+        writeln!(out, "{}", style.wrap(&one_line(&level.spec.description), 4, 4))?;
+        let implied = levels::implied_by(level.name());
+        if !implied.is_empty() {
+            writeln!(
+                out,
+                "{}",
+                style.wrap(&format!("implies {}", implied.join(", ")), 4, 6)
+            )?;
+        }
+        if !level.spec.aliases.is_empty() {
+            let aliases = format!("also called {}", level.spec.aliases.join(", "));
+            writeln!(out, "{}", style.wrap(&aliases, 4, 6))?;
+        }
+    }
+    writeln!(
+        out,
+        "\n`isoscope levels NAME` explains one, with its definition and examples."
+    )?;
+    Ok(out.flush()?)
+}
+
+fn print_one(level: NamedLevel) -> Result<(), Failure> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let style = Style::of_stdout();
+    writeln!(out, "{}\n", style.paint(Tone::Strong, level.name()))?;
+    writeln!(out, "{}", style.wrap(&one_line(&level.spec.description), 2, 2))?;
+    let list = |names: Vec<&str>| match names.is_empty() {
+        true => "none".to_owned(),
+        false => names.join(", "),
+    };
+    let stronger = IMPLIES
+        .iter()
+        .filter(|(_, weaker)| weaker.contains(&level.name()))
+        .map(|&(name, _)| name)
+        .collect();
+    let engine = match (level.engine, level.spec.needs_times()) {
+        (None, _) => "none yet; on small histories its definition decides",
+        (Some(_), true) => "complete; needs a history with times",
+        (Some(_), false) => "complete",
+    };
+    let rows = [
+        (
+            "also called",
+            list(level.spec.aliases.iter().map(String::as_str).collect()),
+        ),
+        ("implied by", list(stronger)),
+        ("implies", list(levels::implied_by(level.name()).to_vec())),
+        ("engine", engine.to_owned()),
+    ];
+    writeln!(out)?;
+    for (name, text) in rows {
+        writeln!(out, "  {name:<12} {}", &style.wrap(&text, 15, 15)[15..])?;
+    }
+    writeln!(out, "\n  definition")?;
+    block(&mut out, &level.spec.text)?;
+    if let Some(example) = examples::of(level.name()) {
+        writeln!(
+            out,
+            "\n  allows      {}",
+            &style.wrap(example.allowed.0, 14, 14)[14..]
+        )?;
+        block(&mut out, example.allowed.1)?;
+        if let Some((what, text)) = example.forbidden {
+            writeln!(out, "\n  forbids     {}", &style.wrap(what, 14, 14)[14..])?;
+            block(&mut out, text)?;
+        }
+    }
+    Ok(out.flush()?)
+}
+
+fn block(out: &mut dyn Write, text: &str) -> io::Result<()> {
+    text.lines().try_for_each(|line| writeln!(out, "    {line}"))
+}
+
+fn print_spec(level: NamedLevel) -> Result<(), Failure> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    writeln!(out, "include \"std/relations.iso\"\n")?;
+    for line in level.spec.description.lines() {
+        writeln!(out, "/// {line}")?;
+    }
+    writeln!(out, "{}", level.spec.text)?;
+    Ok(out.flush()?)
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,9 @@
+//! One module for each command: its flags, and what it does.
+
+pub mod certify;
+pub mod check;
+pub mod convert;
+pub mod demo;
+pub mod generate;
+pub mod levels;
+pub mod stats;

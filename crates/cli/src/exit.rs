@@ -1,0 +1,85 @@
+//! How a run ends: the four exit codes, and the failures that keep a question from being asked.
+
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+/// The exit codes; scripts depend on them, so they never change.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub enum Exit {
+    /// The level holds, or the command did what it was asked.
+    Holds = 0,
+    /// A level is violated.
+    Violated = 1,
+    /// The question could not be asked.
+    Failed = 2,
+    /// A limit was reached first.
+    Undecided = 3,
+    /// Whoever read the output went away; what a shell reports for a program that `SIGPIPE` ended.
+    BrokenPipe = 141,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Why a command ended without an answer.
+#[derive(Debug)]
+pub enum Failure {
+    /// The question could not be asked; the text is a sentence for the user.
+    Message(String),
+    /// A limit that the user set was reached; the text says which and where.
+    Limit(String),
+    /// Whoever read the output went away.
+    BrokenPipe,
+}
+
+impl Failure {
+    /// A failure with this sentence.
+    pub fn new(sentence: impl Into<String>) -> Self {
+        Self::Message(sentence.into())
+    }
+
+    /// The operating system refused something about a file.
+    pub fn about(file: &std::path::Path, error: &io::Error) -> Self {
+        Self::Message(format!("{}: {error}", file.display()))
+    }
+
+    /// The code to exit with.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::Message(_) => Exit::Failed,
+            Self::Limit(_) => Exit::Undecided,
+            Self::BrokenPipe => Exit::BrokenPipe,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Message(sentence) => write!(out, "error: {sentence}"),
+            Self::Limit(sentence) => write!(out, "undecided: {sentence}"),
+            Self::BrokenPipe => Ok(()),
+        }
+    }
+}
+
+/// An error while printing.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::BrokenPipe,
+            _ => Self::Message(format!("standard output: {error}")),
+        }
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        Self::from(io::Error::from(error))
+    }
+}

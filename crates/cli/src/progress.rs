@@ -1,0 +1,93 @@
+//! One line on standard error that says what is going on, on a terminal only.
+//!
+//! It appears when something takes longer than a blink, and is gone before anything else is printed.
+
+use std::io::{IsTerminal, Write};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::{limits, units};
+
+const PATIENCE: Duration = Duration::from_millis(400);
+const INTERVAL: Duration = Duration::from_millis(120);
+
+/// The line; dropping it clears it.
+#[derive(Debug, Default)]
+pub struct Progress {
+    shown: Option<(Arc<Mutex<State>>, JoinHandle<()>)>,
+}
+
+#[derive(Debug)]
+struct State {
+    stage: String,
+    is_over: bool,
+}
+
+impl Progress {
+    /// Starts the line; in a pipe nothing is ever shown.
+    pub fn start(stage: &str) -> Self {
+        if !std::io::stderr().is_terminal() {
+            return Self::default();
+        }
+        let state = Arc::new(Mutex::new(State {
+            stage: stage.to_owned(),
+            is_over: false,
+        }));
+        let shared = Arc::clone(&state);
+        let thread = std::thread::spawn(move || draw_until_over(&shared));
+        Self {
+            shown: Some((state, thread)),
+        }
+    }
+
+    /// Says what is going on now.
+    pub fn set(&self, stage: &str) {
+        if let Some((state, _)) = &self.shown {
+            lock(state).stage = stage.to_owned();
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some((state, thread)) = self.shown.take() {
+            lock(&state).is_over = true;
+            thread.thread().unpark();
+            // A line that could not be drawn is no reason to fail.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn draw_until_over(state: &Mutex<State>) {
+    let started = Instant::now();
+    std::thread::park_timeout(PATIENCE);
+    let mut is_drawn = false;
+    loop {
+        let stage = match &*lock(state) {
+            state if state.is_over => break,
+            state => state.stage.clone(),
+        };
+        let memory =
+            limits::resident_bytes().map_or_else(String::new, |bytes| format!(", {}", units::size(bytes)));
+        let line = format!("{stage} ({:.1} s{memory})", started.elapsed().as_secs_f64());
+        let _ = write!(std::io::stderr(), "\r\x1b[K{}", cut(&line));
+        is_drawn = true;
+        std::thread::park_timeout(INTERVAL);
+    }
+    if is_drawn {
+        let _ = write!(std::io::stderr(), "\r\x1b[K");
+    }
+}
+
+/// A line that wraps could not be cleared again.
+fn cut(line: &str) -> String {
+    let width =
+        terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| usize::from(width.0));
+    line.chars().take(width.saturating_sub(1)).collect()
+}
+
+fn lock(state: &Mutex<State>) -> std::sync::MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}

@@ -1,0 +1,111 @@
+//! The answer as JSON; `docs/json.md` describes it.
+
+use std::io::{self, BufWriter, Write};
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::{NotAsked, Report, Ruling, RunStats};
+use crate::exit::{Exit, Failure};
+use crate::levels::NamedLevel;
+use crate::load::{HistoryJson, Subject};
+use crate::units;
+
+#[derive(Serialize)]
+struct ReportJson<'r> {
+    history: HistoryJson,
+    verdicts: Vec<VerdictJson<'r>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    not_asked: &'r [NotAsked],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stats: Option<&'r RunStats>,
+}
+
+#[derive(Serialize)]
+struct VerdictJson<'r> {
+    level: &'r str,
+    verdict: &'static str,
+    time_ms: f64,
+    anomaly: Option<&'r str>,
+    transactions: Vec<String>,
+    reason: Option<String>,
+    sentences: &'r [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    follows_from: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stats: Option<Value>,
+}
+
+/// Prints to standard output.
+pub fn print(report: &Report<'_>) -> Result<(), Failure> {
+    print_value(&ReportJson {
+        history: report.subject.json(),
+        verdicts: report
+            .rulings
+            .iter()
+            .map(|ruling| verdict(report, ruling))
+            .collect(),
+        not_asked: &report.not_asked,
+        stats: report.stats.as_ref(),
+    })
+}
+
+/// Prints any answer.
+pub fn print_value(value: &impl Serialize) -> Result<(), Failure> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    serde_json::to_writer_pretty(&mut out, value)?;
+    writeln!(out)?;
+    Ok(out.flush()?)
+}
+
+/// The answer when a limit was reached before there was a history to speak of.
+pub fn undecided_while_reading(file: &str, asked: &[NamedLevel], reason: &str) -> Result<Exit, Failure> {
+    let levels = match asked {
+        [] => crate::levels::with_engine(),
+        asked => asked.to_vec(),
+    };
+    let verdicts: Vec<_> = levels
+        .iter()
+        .map(|level| json!({ "level": level.name(), "verdict": "undecided", "reason": reason }))
+        .collect();
+    print_value(&json!({ "history": { "file": file }, "verdicts": verdicts }))?;
+    Ok(Exit::Undecided)
+}
+
+fn verdict<'r>(report: &Report<'_>, ruling: &'r Ruling) -> VerdictJson<'r> {
+    let explanation = ruling.explanation.as_ref();
+    VerdictJson {
+        level: &ruling.answer.level,
+        verdict: ruling.answer.decision.word(),
+        time_ms: units::milliseconds(ruling.answer.time),
+        anomaly: explanation.and_then(|explanation| explanation.anomaly.as_deref()),
+        transactions: labels(report.subject, ruling),
+        reason: ruling.reason(),
+        sentences: explanation.map_or(&[], |explanation| &explanation.sentences),
+        follows_from: ruling.answer.follows_from,
+        stats: report.stats.as_ref().map(|_| engine_stats(ruling)),
+    }
+}
+
+fn labels(subject: &Subject, ruling: &Ruling) -> Vec<String> {
+    let transactions = ruling
+        .explanation
+        .iter()
+        .flat_map(|explanation| &explanation.transactions);
+    transactions.map(|&txn| subject.history.txn_label(txn)).collect()
+}
+
+fn engine_stats(ruling: &Ruling) -> Value {
+    let stats = &ruling.answer.stats;
+    let stages: Map<String, Value> = stats
+        .stages
+        .iter()
+        .map(|&(name, time)| (format!("{name}_ms"), json!(units::milliseconds(time))))
+        .collect();
+    let counts: Map<String, Value> = stats
+        .counts
+        .iter()
+        .map(|&(name, count)| (name.to_owned(), json!(count)))
+        .collect();
+    json!({ "stages": stages, "counts": counts })
+}

@@ -1,0 +1,71 @@
+//! The answer as a Markdown summary, for the page of a CI job.
+
+use std::io::Write;
+
+use super::{Report, Ruling};
+use crate::ask::Decision;
+use crate::exit::Failure;
+
+/// Writes the report.
+pub fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), Failure> {
+    writeln!(out, "### isoscope\n\n{}\n", escape(&report.subject.headline()))?;
+    writeln!(out, "| level | verdict | |\n|---|---|---|")?;
+    for ruling in &report.rulings {
+        row(ruling, out)?;
+    }
+    for left in &report.not_asked {
+        writeln!(out, "| {} | not asked | {} |", left.level, left.reason)?;
+    }
+    for violation in report.weakest_violated().0 {
+        let sentences = violation.ruling.sentences();
+        if !sentences.is_empty() {
+            writeln!(out, "\n**{}**\n", escape(&violation.levels.join(", ")))?;
+        }
+        for sentence in sentences {
+            let depth = (sentence.len() - sentence.trim_start().len()) / 2;
+            writeln!(out, "{}- {}", "  ".repeat(depth), escape(sentence.trim_start()))?;
+        }
+    }
+    Ok(())
+}
+
+fn row(ruling: &Ruling, out: &mut dyn Write) -> Result<(), Failure> {
+    let mark = match ruling.answer.decision {
+        Decision::Holds => "✅",
+        Decision::Violated => "❌",
+        Decision::Undecided(_) => "❔",
+    };
+    let note = ruling.headline().or_else(|| ruling.reason()).unwrap_or_default();
+    let level = escape(&ruling.answer.level);
+    let word = ruling.answer.decision.word();
+    Ok(writeln!(out, "| {level} | {mark} {word} | {} |", escape(&note))?)
+}
+
+/// Text that Markdown and HTML leave alone.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '|' | '`' | '*' | '_' | '[' | ']' | '\\' | '#' | '~' => {
+                out.push('\\');
+                out.push(char);
+            }
+            '\n' => out.push(' '),
+            char => out.push(char),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::escape;
+
+    #[test]
+    fn nothing_of_a_history_becomes_markup() {
+        assert_eq!(escape("a|b <i> `x`"), "a\\|b &lt;i&gt; \\`x\\`");
+    }
+}

@@ -1,0 +1,83 @@
+//! The answer as SARIF 2.1.0: a rule for each level, a result for each one that is violated or undecided.
+
+use std::io::Write;
+
+use serde_json::{Value, json};
+
+use super::{Report, Ruling};
+use crate::ask::Decision;
+use crate::exit::Failure;
+use crate::levels;
+
+/// Writes the report.
+pub fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), Failure> {
+    let rules: Vec<_> = report.rulings.iter().map(rule).collect();
+    let results: Vec<_> = report
+        .rulings
+        .iter()
+        .filter_map(|ruling| result(report, ruling))
+        .collect();
+    let log = json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "isoscope",
+                "version": env!("CARGO_PKG_VERSION"),
+                "rules": rules,
+            }},
+            "results": results,
+        }],
+    });
+    serde_json::to_writer_pretty(&mut *out, &log)?;
+    Ok(writeln!(out)?)
+}
+
+fn rule(ruling: &Ruling) -> Value {
+    let name = &ruling.answer.level;
+    let description = levels::find(name).map_or_else(
+        |_| "a level of the user's own".to_owned(),
+        |level| level.spec.description.clone(),
+    );
+    json!({ "id": name, "shortDescription": { "text": description } })
+}
+
+fn result(report: &Report<'_>, ruling: &Ruling) -> Option<Value> {
+    let severity = match ruling.answer.decision {
+        Decision::Holds => return None,
+        Decision::Violated => "error",
+        Decision::Undecided(_) => "warning",
+    };
+    let mut text = format!("{} is {}", ruling.answer.level, ruling.answer.decision.word());
+    for detail in [ruling.headline(), ruling.reason()].into_iter().flatten() {
+        text.push_str(": ");
+        text.push_str(&detail);
+    }
+    Some(json!({
+        "ruleId": ruling.answer.level,
+        "level": severity,
+        "message": { "text": text },
+        "locations": [{ "physicalLocation": { "artifactLocation": { "uri": uri(&report.subject.name) } } }],
+    }))
+}
+
+/// A relative reference to the file, with everything escaped that a URI does not allow.
+fn uri(path: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+    path.bytes()
+        .map(|byte| match is_plain(byte) {
+            true => char::from(byte).to_string(),
+            false => format!("%{byte:02X}"),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::uri;
+
+    #[test]
+    fn a_file_name_becomes_a_uri() {
+        assert_eq!(uri("runs/night 1.edn"), "runs/night%201.edn");
+    }
+}

@@ -1,0 +1,134 @@
+//! Where the text goes: colour and line length on a terminal, neither in a pipe.
+//!
+//! `NO_COLOR` and `TERM=dumb` are respected. In a pipe a sentence stays on one line, so that it can be searched for.
+
+use std::io::IsTerminal;
+
+/// How to print to standard output.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Style {
+    /// Whether escape codes are wanted.
+    pub colour: bool,
+    /// The columns of the terminal; `None` if lines are not to be broken.
+    pub width: Option<usize>,
+}
+
+/// What a piece of text means, which decides its colour.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tone {
+    /// A level that holds.
+    Good,
+    /// A level that is violated.
+    Bad,
+    /// Undecided, or a warning.
+    Unsure,
+    /// A heading or a name that matters.
+    Strong,
+    /// What can be read later.
+    Faint,
+}
+
+impl Style {
+    /// The style for this process's standard output.
+    pub fn of_stdout() -> Self {
+        if !std::io::stdout().is_terminal() {
+            return Self::default();
+        }
+        let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+            || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        Self {
+            colour: !plain,
+            width: terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)),
+        }
+    }
+
+    /// The text in its colour.
+    pub fn paint(self, tone: Tone, text: &str) -> String {
+        if !self.colour {
+            return text.to_owned();
+        }
+        let code = match tone {
+            Tone::Good => "32",
+            Tone::Bad => "31",
+            Tone::Unsure => "33",
+            Tone::Strong => "1",
+            Tone::Faint => "2",
+        };
+        format!("\x1b[{code}m{text}\x1b[0m")
+    }
+
+    /// The text after `indent` blanks, broken between words so that it fits; later lines are indented by `hang`.
+    pub fn wrap(self, text: &str, indent: usize, hang: usize) -> String {
+        let width = self.width.unwrap_or(usize::MAX).max(24);
+        let mut out = " ".repeat(indent);
+        let mut column = indent;
+        for (place, word) in text.split(' ').enumerate() {
+            let length = word.chars().count();
+            if place > 0 && column + 1 + length > width && column > hang {
+                out.push('\n');
+                out.push_str(&" ".repeat(hang));
+                column = hang;
+            } else if place > 0 {
+                out.push(' ');
+                column += 1;
+            }
+            out.push_str(word);
+            column += length;
+        }
+        out
+    }
+}
+
+/// Control characters made visible: what comes from a history must not steer the terminal.
+pub fn visible(text: &str) -> String {
+    if !text.chars().any(is_unsafe) {
+        return text.to_owned();
+    }
+    text.chars()
+        .map(|char| match is_unsafe(char) {
+            true => char.escape_default().to_string(),
+            false => char.to_string(),
+        })
+        .collect()
+}
+
+/// Control characters, and those that change the direction of the text around them.
+fn is_unsafe(char: char) -> bool {
+    char.is_control() || matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_broken_between_words_only_on_a_terminal() {
+        let text = "T812 must come before T815 since it read the older value";
+        assert_eq!(Style::default().wrap(text, 2, 4), format!("  {text}"));
+        let narrow = Style {
+            colour: false,
+            width: Some(30),
+        };
+        let wrapped = narrow.wrap(text, 2, 4);
+        assert_eq!(
+            wrapped,
+            "  T812 must come before T815\n    since it read the older\n    value"
+        );
+    }
+
+    #[test]
+    fn a_long_word_stays_whole() {
+        let narrow = Style {
+            colour: false,
+            width: Some(24),
+        };
+        let word = "x".repeat(40);
+        assert_eq!(narrow.wrap(&word, 0, 2), word);
+    }
+
+    #[test]
+    fn escape_codes_of_a_history_are_shown_not_obeyed() {
+        assert_eq!(visible("a\x1b[31mb"), "a\\u{1b}[31mb");
+        assert_eq!(visible("plain é"), "plain é");
+    }
+}

@@ -1,0 +1,156 @@
+//! Durations, sizes and counts as people write and read them.
+
+use std::time::Duration;
+
+const DURATION_UNITS: [(&str, f64); 7] = [
+    ("ns", 1.0),
+    ("us", 1e3),
+    ("µs", 1e3),
+    ("ms", 1e6),
+    ("s", 1e9),
+    ("m", 60e9),
+    ("h", 3600e9),
+];
+
+const SIZE_UNITS: [(&str, u64); 10] = [
+    ("B", 1),
+    ("kB", 1000),
+    ("KB", 1000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
+];
+
+/// A duration such as `5ms`, `1.5s` or `2m`.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let refusal = || format!("expected a duration such as 5ms, 1.5s or 2m, found `{text}`");
+    let (number, unit) = split_unit(text).ok_or_else(refusal)?;
+    let nanoseconds = match DURATION_UNITS.iter().find(|(name, _)| *name == unit) {
+        Some((_, scale)) => number * scale,
+        None if unit.is_empty() && number == 0.0 => 0.0,
+        None => return Err(refusal()),
+    };
+    if nanoseconds > i64::MAX as f64 / 4.0 {
+        return Err(format!("{text} is longer than isoscope can measure"));
+    }
+    Ok(Duration::from_nanos(nanoseconds.round() as u64))
+}
+
+/// A size in bytes such as `512MB` or `4GiB`.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    let refusal = || format!("expected a size such as 512MB or 4GiB, found `{text}`");
+    let (number, unit) = split_unit(text).ok_or_else(refusal)?;
+    let scale = SIZE_UNITS.iter().find(|(name, _)| *name == unit);
+    let (_, scale) = scale.ok_or_else(refusal)?;
+    let bytes = number * *scale as f64;
+    if bytes < 1.0 || bytes > u64::MAX as f64 {
+        return Err(refusal());
+    }
+    Ok(bytes as u64)
+}
+
+fn split_unit(text: &str) -> Option<(f64, &str)> {
+    let end = text
+        .find(|char: char| !char.is_ascii_digit() && char != '.')
+        .unwrap_or(text.len());
+    let number: f64 = text[..end].parse().ok()?;
+    Some((number, text[end..].trim_start()))
+}
+
+/// A count with its thousands apart: `1,203`.
+pub fn count(number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A count with its noun: `1 key`, `2 keys`.
+pub fn counted(number: usize, noun: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{ending}", count(number))
+}
+
+/// A duration with three digits and the unit that fits: `4.07 ms`.
+pub fn duration(duration: Duration) -> String {
+    let nanoseconds = duration.as_nanos() as f64;
+    let (scale, unit) = match nanoseconds {
+        n if n < 1e3 => return format!("{} ns", duration.as_nanos()),
+        n if n < 1e6 => (1e3, "us"),
+        n if n < 1e9 => (1e6, "ms"),
+        n if n < 120e9 => (1e9, "s"),
+        _ => (60e9, "min"),
+    };
+    format!("{} {unit}", three_digits(nanoseconds / scale))
+}
+
+/// A size with three digits and the unit that fits: `41.2 MB`.
+pub fn size(bytes: u64) -> String {
+    let (scale, unit) = match bytes {
+        b if b < 1000 => return format!("{b} B"),
+        b if b < 1_000_000 => (1e3, "kB"),
+        b if b < 1_000_000_000 => (1e6, "MB"),
+        _ => (1e9, "GB"),
+    };
+    format!("{} {unit}", three_digits(bytes as f64 / scale))
+}
+
+fn three_digits(number: f64) -> String {
+    match number {
+        n if n < 9.995 => format!("{n:.2}"),
+        n if n < 99.95 => format!("{n:.1}"),
+        n => format!("{n:.0}"),
+    }
+}
+
+/// Milliseconds with microsecond resolution, for JSON.
+pub fn milliseconds(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1e6).round() / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_units() {
+        assert_eq!(parse_duration("5ms"), Ok(Duration::from_millis(5)));
+        assert_eq!(parse_duration("1.5 s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(parse_duration("2m"), Ok(Duration::from_secs(120)));
+        assert_eq!(parse_duration("0"), Ok(Duration::ZERO));
+        for wrong in ["", "5", "ms", "-5ms", "5 parsecs", "1..2s", "9999999999h"] {
+            assert!(parse_duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(parse_size("4GiB"), Ok(4 << 30));
+        assert_eq!(parse_size("1.5MB"), Ok(1_500_000));
+        for wrong in ["", "4", "GiB", "0MB", "-1GB", "4gigs"] {
+            assert!(parse_size(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!([count(0), count(999), count(1203456)], ["0", "999", "1,203,456"]);
+        assert_eq!(
+            counted(1, "key") + ", " + &counted(2, "session"),
+            "1 key, 2 sessions"
+        );
+        assert_eq!(duration(Duration::from_micros(4070)), "4.07 ms");
+        assert_eq!(duration(Duration::from_micros(999_999)), "1000 ms");
+        assert_eq!(size(41_234_567), "41.2 MB");
+        assert_eq!(milliseconds(Duration::from_nanos(1_234_567)), 1.235);
+    }
+}

@@ -1,0 +1,225 @@
+//! How long it takes to decide: one table for each family of levels, one for the stages, one for growing histories.
+
+use super::Bench;
+use super::history::{Source, shared, small};
+use super::measure::Measure;
+use super::table::{self, mb, ms};
+use crate::run::Done;
+
+/// A history, the level to decide, and what to aim at: milliseconds and megabytes.
+struct Case(Source, &'static str, &'static str);
+
+const SERIALIZABLE: [Case; 14] = [
+    Case(small("fig5/BL-1k.bincode"), "session-serializable", ""),
+    Case(
+        shared("fig13/RH-10k.bincode"),
+        "session-serializable",
+        "200 ms, 100 MB",
+    ),
+    Case(
+        shared("fig13/BL-10k.bincode"),
+        "session-serializable",
+        "200 ms, 100 MB",
+    ),
+    Case(
+        shared("fig13/WH-10k.bincode"),
+        "session-serializable",
+        "200 ms, 100 MB",
+    ),
+    Case(
+        shared("fig13/HD-10k.bincode"),
+        "session-serializable",
+        "200 ms, 100 MB",
+    ),
+    Case(shared("fig13/tpcc-10k"), "session-serializable", "100 ms"),
+    Case(shared("fig13/twitter-10k"), "session-serializable", "100 ms"),
+    Case(shared("fig13/rubis-10k"), "session-serializable", "100 ms"),
+    Case(
+        shared("fig11/chengRW-16000.bincode"),
+        "session-serializable",
+        "150 ms, 100 MB",
+    ),
+    Case(
+        Source::Generated(&["--workload", "rmw"]),
+        "session-serializable",
+        "300 ms, 150 MB",
+    ),
+    Case(
+        Source::Generated(&["--workload", "duplicates"]),
+        "session-serializable",
+        "10 s, 2 GiB",
+    ),
+    Case(
+        Source::Generated(&["--workload", "million"]),
+        "session-serializable",
+        "45 s, 6 GiB",
+    ),
+    Case(
+        Source::Generated(&["--workload", "blindw-wr", "--transactions", "100000"]),
+        "strict-serializable",
+        "1 s, 150 MB",
+    ),
+    Case(
+        Source::Generated(&["--workload", "rmw"]),
+        "strict-serializable",
+        "",
+    ),
+];
+
+const SNAPSHOT: [Case; 10] = [
+    Case(small("fig11/si-1000"), "session-snapshot-isolation", ""),
+    Case(shared("fig11/si-4000"), "session-snapshot-isolation", ""),
+    Case(small("fig5/BL-1k.bincode"), "session-snapshot-isolation", "30 ms"),
+    Case(small("fig5/WH-1k.bincode"), "session-snapshot-isolation", "30 ms"),
+    Case(
+        shared("fig12/si-10k-read-0.3.bincode"),
+        "session-snapshot-isolation",
+        "400 ms",
+    ),
+    Case(
+        shared("fig12/si-10k-read-0.95.bincode"),
+        "session-snapshot-isolation",
+        "400 ms",
+    ),
+    Case(
+        Source::Generated(&["--workload", "blindw-rw", "--level", "session-snapshot"]),
+        "session-snapshot-isolation",
+        "150 ms, 100 MB",
+    ),
+    Case(
+        Source::Generated(&[
+            "--workload",
+            "duplicates",
+            "--level",
+            "session-snapshot",
+            "--transactions",
+            "50000",
+            "--read-share",
+            "0.3",
+        ]),
+        "session-snapshot-isolation",
+        "30 s, 2 GiB",
+    ),
+    Case(
+        Source::Generated(&["--workload", "blindw-rw", "--level", "snapshot"]),
+        "strong-si",
+        "",
+    ),
+    Case(
+        Source::Generated(&["--workload", "rmw", "--level", "prefix"]),
+        "prefix",
+        "",
+    ),
+];
+
+/// `cargo xtask bench serializable`.
+pub fn serializable(bench: &Bench) -> Done {
+    decide(bench, &SERIALIZABLE)
+}
+
+/// `cargo xtask bench snapshot`.
+pub fn snapshot(bench: &Bench) -> Done {
+    decide(bench, &SNAPSHOT)
+}
+
+fn decide(bench: &Bench, cases: &[Case]) -> Done {
+    table::head(&[
+        "history", "level", "verdict", "total", "read", "decide", "peak", "aim", "stages",
+    ]);
+    for Case(source, level, aim) in cases {
+        let Some(file) = bench.file_of(*source)? else {
+            continue;
+        };
+        let measure = bench.check(&file, level, &[])?;
+        table::row(&[
+            source.name(),
+            (*level).to_owned(),
+            measure.verdict.clone(),
+            ms(measure.total_ms),
+            ms(measure.read_ms),
+            ms(measure.decide_ms),
+            mb(measure.peak_bytes),
+            (*aim).to_owned(),
+            stages(&measure),
+        ]);
+    }
+    Ok(())
+}
+
+fn stages(measure: &Measure) -> String {
+    let shown = measure.stages.iter().filter(|(_, time)| *time >= 0.05);
+    let shown: Vec<_> = shown
+        .map(|(name, time)| format!("{} {}", name.trim_end_matches("_ms"), ms(*time)))
+        .collect();
+    shown.join(", ")
+}
+
+const STAGES: [&str; 5] = ["saturate", "guess", "components", "lazy", "polarity"];
+
+const ABLATION: [Case; 4] = [
+    Case(small("fig5/BL-1k.bincode"), "session-serializable", ""),
+    Case(shared("fig13/BL-10k.bincode"), "session-serializable", ""),
+    Case(
+        Source::Generated(&["--workload", "rmw"]),
+        "session-serializable",
+        "",
+    ),
+    Case(
+        Source::Generated(&["--workload", "zipf", "--level", "session-snapshot"]),
+        "session-snapshot-isolation",
+        "",
+    ),
+];
+
+/// `cargo xtask bench ablation`: what each stage is worth.
+pub fn ablation(bench: &Bench) -> Done {
+    let mut columns = vec!["history", "all stages"];
+    let without: Vec<String> = STAGES.iter().map(|stage| format!("without {stage}")).collect();
+    columns.extend(without.iter().map(String::as_str));
+    table::head(&columns);
+    for Case(source, level, _) in &ABLATION {
+        let Some(file) = bench.file_of(*source)? else {
+            continue;
+        };
+        let mut cells = vec![source.name(), decided(&bench.check(&file, level, &[])?)];
+        for stage in STAGES {
+            cells.push(decided(&bench.check(&file, level, &["--without", stage])?));
+        }
+        table::row(&cells);
+    }
+    Ok(())
+}
+
+fn decided(measure: &Measure) -> String {
+    match measure.verdict.as_str() {
+        "undecided" => format!("over {}", ms(measure.decide_ms)),
+        _ => ms(measure.decide_ms),
+    }
+}
+
+const SIZES: [&str; 4] = ["3000", "10000", "30000", "100000"];
+
+/// `cargo xtask bench scaling`: the same contention, ever more transactions.
+pub fn scaling(bench: &Bench) -> Done {
+    table::head(&["workload", "transactions", "verdict", "read", "decide", "peak"]);
+    let sizes = if bench.quick { &SIZES[..1] } else { &SIZES[..] };
+    for workload in ["general", "blindw-wr", "zipf"] {
+        for &size in sizes {
+            let flags: &'static [&'static str] =
+                Vec::leak(vec!["--workload", workload, "--transactions", size]);
+            let Some(file) = bench.file_of(Source::Generated(flags))? else {
+                continue;
+            };
+            let measure = bench.check(&file, "session-serializable", &[])?;
+            table::row(&[
+                workload.to_owned(),
+                size.to_owned(),
+                measure.verdict.clone(),
+                ms(measure.read_ms),
+                ms(measure.decide_ms),
+                mb(measure.peak_bytes),
+            ]);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! One history and one level, several times.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::Bench;
+use crate::run::{Done, output_of};
+
+/// What `check` took: medians of the runs, the largest peak.
+#[derive(Clone, Debug, Default)]
+pub struct Measure {
+    /// The verdict.
+    pub verdict: String,
+    /// Time from the start of reading to the answer.
+    pub total_ms: f64,
+    /// Time to read and index.
+    pub read_ms: f64,
+    /// Time to decide.
+    pub decide_ms: f64,
+    /// The peak of memory.
+    pub peak_bytes: f64,
+    /// Time of each stage of the engine, from the last run.
+    pub stages: Vec<(String, f64)>,
+    /// Counts of the engine, from the last run.
+    pub counts: Vec<(String, u64)>,
+}
+
+/// Nothing takes longer; what does is undecided.
+const TIME_LIMIT: &str = "120s";
+
+impl Bench {
+    /// Checks a history at a level, with further flags.
+    pub fn check(&self, file: &Path, level: &str, flags: &[&str]) -> Done<Measure> {
+        let mut runs = Vec::new();
+        for _ in 0..self.runs {
+            runs.push(self.check_once(file, level, flags)?);
+        }
+        let last = runs.last().cloned().unwrap_or_default();
+        let peak = runs.iter().map(|run| run.peak_bytes).fold(0.0, f64::max);
+        Ok(Measure {
+            total_ms: median(runs.iter().map(|run| run.total_ms)),
+            read_ms: median(runs.iter().map(|run| run.read_ms)),
+            decide_ms: median(runs.iter().map(|run| run.decide_ms)),
+            peak_bytes: peak,
+            ..last
+        })
+    }
+
+    fn check_once(&self, file: &Path, level: &str, flags: &[&str]) -> Done<Measure> {
+        let mut check = Command::new(&self.isoscope);
+        check.arg("check").arg(file);
+        check.args(["--level", level, "--stats", "--json", "--time-limit", TIME_LIMIT]);
+        check.args(flags);
+        let answer = json_of(&mut check)?;
+        let (verdict, stats) = (&answer["verdicts"][0], &answer["stats"]);
+        let numbers = |object: &Value| -> Vec<(String, f64)> {
+            let entries = object.as_object().into_iter().flatten();
+            entries
+                .map(|(name, number)| (name.clone(), number.as_f64().unwrap_or(0.0)))
+                .collect()
+        };
+        Ok(Measure {
+            verdict: verdict["verdict"].as_str().unwrap_or("?").to_owned(),
+            total_ms: number(stats, "total_ms"),
+            read_ms: number(stats, "read_ms") + number(stats, "index_ms"),
+            decide_ms: number(verdict, "time_ms"),
+            peak_bytes: number(stats, "peak_memory_bytes"),
+            stages: numbers(&verdict["stats"]["stages"]),
+            counts: numbers(&verdict["stats"]["counts"])
+                .into_iter()
+                .map(|(name, count)| (name, count as u64))
+                .collect(),
+        })
+    }
+}
+
+/// The JSON that a command answers with; a verdict of any kind will do.
+pub fn json_of(command: &mut Command) -> Done<Value> {
+    let text = output_of(command, &[0, 1, 3])?;
+    serde_json::from_str(&text).map_err(|error| format!("{}: {error}", crate::run::shown(command)))
+}
+
+/// A number of an object, 0 if there is none.
+pub fn number(object: &Value, name: &str) -> f64 {
+    object[name].as_f64().unwrap_or(0.0)
+}
+
+/// The middle one.
+pub fn median(numbers: impl Iterator<Item = f64>) -> f64 {
+    let mut numbers: Vec<f64> = numbers.collect();
+    numbers.sort_by(f64::total_cmp);
+    numbers.get(numbers.len() / 2).copied().unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::median;
+
+    #[test]
+    fn the_median_is_the_middle_one() {
+        assert_eq!(median([5.0, 1.0, 3.0].into_iter()), 3.0);
+        assert_eq!(median([].into_iter()), 0.0);
+    }
+}

@@ -1,0 +1,95 @@
+//! `cargo xtask bench`: time and memory of the built command, as Markdown tables.
+//!
+//! Every figure comes from a process of its own: time as the command reports it (and as seen from outside), memory as
+//! the kernel counts the peak of the process (`VmHWM`). Times are the median of five runs. Histories come from
+//! `../shared/histories` where that is there, and from `isoscope generate`; the latter are kept in `target/bench`.
+
+mod formats;
+mod history;
+mod levels;
+mod measure;
+mod reject;
+mod table;
+
+use std::path::PathBuf;
+
+use crate::run::{Done, cargo, expect_success, target};
+
+/// The names of the suites.
+pub const SUITES: [&str; 6] = [
+    "formats",
+    "serializable",
+    "snapshot",
+    "ablation",
+    "reject",
+    "scaling",
+];
+
+/// How to measure.
+#[derive(Clone, Debug)]
+pub struct Bench {
+    /// The command.
+    isoscope: PathBuf,
+    /// Runs for each figure.
+    runs: usize,
+    /// Small histories only.
+    quick: bool,
+}
+
+/// Runs the suites that are named, or all.
+pub fn run(options: &[&str]) -> Done {
+    let (mut quick, mut profile, mut suites) = (false, "release", Vec::new());
+    let mut words = options.iter();
+    while let Some(&word) = words.next() {
+        match word {
+            "--quick" => quick = true,
+            "--profile" => profile = words.next().ok_or("--profile needs dev or release")?,
+            suite if SUITES.contains(&suite) => suites.push(suite),
+            other => {
+                return Err(format!(
+                    "no suite is called {other}; there are {}",
+                    SUITES.join(", ")
+                ));
+            }
+        }
+    }
+    if suites.is_empty() {
+        suites = SUITES.to_vec();
+    }
+    let bench = Bench::build(profile, quick)?;
+    suites.iter().try_for_each(|suite| bench.suite(suite))
+}
+
+impl Bench {
+    fn build(profile: &str, quick: bool) -> Done<Self> {
+        expect_success(&mut cargo(&[
+            "build",
+            "--quiet",
+            "--package",
+            "isoscope",
+            "--profile",
+            profile,
+        ]))?;
+        let folder = if profile == "dev" { "debug" } else { profile };
+        Ok(Self {
+            isoscope: target()
+                .join(folder)
+                .join(format!("isoscope{}", std::env::consts::EXE_SUFFIX)),
+            runs: if quick { 1 } else { 5 },
+            quick,
+        })
+    }
+
+    fn suite(&self, name: &str) -> Done {
+        println!("\n## {name}\n");
+        match name {
+            "formats" => formats::run(self),
+            "serializable" => levels::serializable(self),
+            "snapshot" => levels::snapshot(self),
+            "ablation" => levels::ablation(self),
+            "reject" => reject::run(self),
+            "scaling" => levels::scaling(self),
+            other => Err(format!("the suite {other} is listed but not written")),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! `cargo xtask test`: everything that must be true of a commit.
+//!
+//! The steps run from the quickest to the slowest. The last line is the sum of what the test programs reported.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use crate::run::{Done, cargo, expect_success, shown};
+use crate::{bench, licences, soak};
+
+/// Histories for each long test when all tests are run.
+const SHORT_SOAK: &str = "2000";
+
+/// Runs all of it.
+pub fn run() -> Done {
+    install_components()?;
+    step("formatting", || {
+        expect_success(&mut cargo(&["fmt", "--all", "--check"]))
+    })?;
+    step("licences", licences::check)?;
+    step("lints", || {
+        let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+        expect_success(&mut cargo(&clippy))
+    })?;
+    step("documentation", || {
+        let mut doc = cargo(&["doc", "--workspace", "--no-deps", "--document-private-items"]);
+        expect_success(doc.env("RUSTDOCFLAGS", "-D warnings"))
+    })?;
+    let mut totals = Totals::default();
+    step("tests", || totals.count(&mut cargo(&["test", "--workspace"])))?;
+    step("long tests, short", || soak::run_with(SHORT_SOAK, "dev"))?;
+    step("benchmarks, short", || {
+        bench::run(&["--quick", "--profile", "dev"])
+    })?;
+    println!("{}", totals.line());
+    Ok(())
+}
+
+fn step(name: &str, work: impl FnOnce() -> Done) -> Done {
+    println!("== {name}");
+    let started = std::time::Instant::now();
+    work().map_err(|error| format!("{name}: {error}"))?;
+    println!("== {name}: {:.1} s", started.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// Adds rustfmt and clippy where a minimal toolchain lacks them.
+fn install_components() -> Done {
+    for (tool, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
+        let mut version = cargo(&[tool, "--version"]);
+        let quiet = version.stdout(Stdio::null()).stderr(Stdio::null());
+        if !quiet.status().is_ok_and(|status| status.success()) {
+            expect_success(Command::new("rustup").args(["component", "add", component]))?;
+        }
+    }
+    Ok(())
+}
+
+/// What the test programs reported, added up.
+#[derive(Default)]
+struct Totals {
+    passed: u64,
+    failed: u64,
+    ignored: u64,
+    programs: u64,
+}
+
+impl Totals {
+    /// Runs tests, passes their output on and counts.
+    fn count(&mut self, command: &mut Command) -> Done {
+        let shown = shown(command);
+        let failed = |error: std::io::Error| format!("{shown}: {error}");
+        let mut child = command.stdout(Stdio::piped()).spawn().map_err(failed)?;
+        let out = child.stdout.take().ok_or("no output to read")?;
+        for line in BufReader::new(out).lines() {
+            let line = line.map_err(failed)?;
+            self.read(&line);
+            println!("{line}");
+        }
+        match child.wait().map_err(failed)? {
+            status if status.success() => Ok(()),
+            status => Err(format!("{shown}: {status}\n{}", self.line())),
+        }
+    }
+
+    fn read(&mut self, line: &str) {
+        let Some(result) = line.strip_prefix("test result: ") else {
+            return;
+        };
+        self.programs += 1;
+        for part in result.split(['.', ';']) {
+            let mut words = part.split_whitespace();
+            let number = words.next().and_then(|word| word.parse::<u64>().ok());
+            match (number, words.next()) {
+                (Some(number), Some("passed")) => self.passed += number,
+                (Some(number), Some("failed")) => self.failed += number,
+                (Some(number), Some("ignored")) => self.ignored += number,
+                _ => {}
+            }
+        }
+    }
+
+    fn line(&self) -> String {
+        let word = if self.failed == 0 { "ok" } else { "FAILED" };
+        format!(
+            "test result: {word}. {} passed; {} failed; {} ignored; {} test programs",
+            self.passed, self.failed, self.ignored, self.programs
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Totals;
+
+    #[test]
+    fn the_lines_of_test_programs_are_added_up() {
+        let mut totals = Totals::default();
+        totals.read("running 3 tests");
+        totals.read(
+            "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s",
+        );
+        totals.read("test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out");
+        assert_eq!(
+            totals.line(),
+            "test result: FAILED. 4 passed; 2 failed; 1 ignored; 2 test programs"
+        );
+    }
+}
