@@ -253,7 +253,7 @@ mod tests {
         );
         assert_eq!(
             refusal("[[{\"events\": [[\"w\", 1, null]]"),
-            "t:1:28: expected a write with a version before this, found `]`"
+            "t:1:29: expected a write with a version before this, found `]`"
         );
         assert!(refusal("[[{\"events\": []}]]").contains("`events` and `committed`"));
         assert_eq!(refusal("[] x"), "t:1:4: expected the end of the file, found `x`");

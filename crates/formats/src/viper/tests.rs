@@ -54,7 +54,7 @@ fn what_is_no_line_is_refused_with_its_place() {
     let refusal = |text| read_text(text).unwrap_err().to_string();
     assert_eq!(
         refusal("{\"value\": []}\n{\"value\": [[\"x\", 1]]}"),
-        "t:2:15: expected one of r, w, i, d, append, range before this, found `, 1]]}`"
+        "t:2:16: expected one of r, w, i, d, append, range before this, found `, 1]]}`"
     );
     assert!(refusal("{\"value\": [[\"r\", 1, 2, false]]").ends_with("found the end of the file"));
     assert!(refusal("{\"other\": 1}").contains("a field `value`"));
