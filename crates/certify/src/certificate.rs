@@ -78,26 +78,17 @@ pub struct Lit {
 impl Lit {
     /// `a` is before `b`.
     pub fn before(a: Node, b: Node) -> Self {
-        Self {
-            atom: Atom::Before(a, b),
-            negated: false,
-        }
+        Self { atom: Atom::Before(a, b), negated: false }
     }
 
     /// The read came from there.
     pub fn read_from(read: OpId, source: Source) -> Self {
-        Self {
-            atom: Atom::ReadFrom(read, source),
-            negated: false,
-        }
+        Self { atom: Atom::ReadFrom(read, source), negated: false }
     }
 
     /// The transaction of unknown outcome committed.
     pub fn committed(txn: TxnId) -> Self {
-        Self {
-            atom: Atom::In(txn),
-            negated: false,
-        }
+        Self { atom: Atom::In(txn), negated: false }
     }
 }
 
@@ -107,10 +98,7 @@ impl std::ops::Not for Lit {
     fn not(self) -> Self {
         match self.atom {
             Atom::Before(a, b) => Self::before(b, a),
-            atom => Self {
-                atom,
-                negated: !self.negated,
-            },
+            atom => Self { atom, negated: !self.negated },
         }
     }
 }
@@ -154,7 +142,7 @@ pub enum Rule {
     /// The negations of `a1 < a2, a2 < a3, ..., ak < a1`: an order has no cycle.
     Cycle,
     /// Follows by unit propagation over these earlier clauses, in this order: with all literals of the clause false,
-    /// each is unit (and its literal becomes true) and the last one has no literal left.
+    /// each is unit (and its literal becomes true) or true already, until one has no literal left.
     Derived(Vec<StepId>),
 }
 

@@ -15,10 +15,9 @@ pub fn check(history: &History, level: &Level, certificate: &Certificate) -> Res
     times::refuse_senseless(level)?;
     observe::refuse_unsupported(history)?;
     match certificate {
-        Certificate::Holds {
-            order,
-            committed_unknown,
-        } => replay::check(history, level, order, committed_unknown),
+        Certificate::Holds { order, committed_unknown } => {
+            replay::check(history, level, order, committed_unknown)
+        }
         Certificate::Violated { steps } => rules::check(history, level, steps),
     }
 }

@@ -49,18 +49,11 @@ impl<'h> Facts<'h> {
             unknown_initial: None,
         };
         let mut observer = Observer::new(history);
-        for txn in history
-            .txns()
-            .filter(|&txn| history.outcome(txn) != Outcome::Aborted)
-        {
+        for txn in history.txns().filter(|&txn| history.outcome(txn) != Outcome::Aborted) {
             facts.add_reads(&mut observer, txn)?;
             facts.add_writes(txn);
         }
-        facts.by_value = facts
-            .writes
-            .iter()
-            .map(|&(txn, key, value)| (key, value, txn))
-            .collect();
+        facts.by_value = facts.writes.iter().map(|&(txn, key, value)| (key, value, txn)).collect();
         facts.by_value.sort_unstable();
         if history.initial().default == InitialDefault::UnknownButOne {
             facts.unknown_initial = Some(UnknownInitial::of(history, &facts.reads));
@@ -85,8 +78,7 @@ impl<'h> Facts<'h> {
         own.reverse();
         own.sort_by_key(|&(key, _)| key);
         own.dedup_by_key(|&mut (key, _)| key);
-        self.writes
-            .extend(own.into_iter().map(|(key, value)| (txn, key, value)));
+        self.writes.extend(own.into_iter().map(|(key, value)| (txn, key, value)));
     }
 
     /// Whether a transaction is in the history and may have committed.
@@ -108,19 +100,13 @@ impl<'h> Facts<'h> {
     }
 
     pub fn writes_key(&self, txn: TxnId, key: KeyId) -> bool {
-        self.writes
-            .binary_search_by_key(&(txn, key), |&(txn, key, _)| (txn, key))
-            .is_ok()
+        self.writes.binary_search_by_key(&(txn, key), |&(txn, key, _)| (txn, key)).is_ok()
     }
 
     /// Whether two transactions write a common key.
     pub fn conflict(&self, t: TxnId, u: TxnId) -> bool {
         let (of_t, of_u) = (self.writes_of(t), self.writes_of(u));
-        let (few, many) = if of_t.len() < of_u.len() {
-            (of_t, u)
-        } else {
-            (of_u, t)
-        };
+        let (few, many) = if of_t.len() < of_u.len() { (of_t, u) } else { (of_u, t) };
         few.iter().any(|&(_, key, _)| self.writes_key(many, key))
     }
 
@@ -133,9 +119,7 @@ impl<'h> Facts<'h> {
     /// How many sources a read has.
     pub fn source_count(&self, read: &Read) -> usize {
         let range = self.same_value(read);
-        let own = self.by_value[range.clone()]
-            .binary_search_by_key(&read.txn, |&(_, _, txn)| txn)
-            .is_ok();
+        let own = self.by_value[range.clone()].binary_search_by_key(&read.txn, |&(_, _, txn)| txn).is_ok();
         range.len() - usize::from(own) + usize::from(self.may_be_initial(read))
     }
 
@@ -155,12 +139,8 @@ impl<'h> Facts<'h> {
 
     fn same_value(&self, read: &Read) -> Range<usize> {
         let wanted = (read.key, read.value);
-        let start = self
-            .by_value
-            .partition_point(|&(key, value, _)| (key, value) < wanted);
-        let end = self
-            .by_value
-            .partition_point(|&(key, value, _)| (key, value) <= wanted);
+        let start = self.by_value.partition_point(|&(key, value, _)| (key, value) < wanted);
+        let end = self.by_value.partition_point(|&(key, value, _)| (key, value) <= wanted);
         start..end
     }
 
@@ -175,14 +155,9 @@ impl<'h> Facts<'h> {
 
 impl UnknownInitial {
     fn of(history: &History, reads: &[Read]) -> Self {
-        let mut unknown = Self {
-            ever_written: EverWritten::of(history),
-            pinned: vec![None; history.keys().len()],
-        };
-        for read in reads
-            .iter()
-            .filter(|read| history.outcome(read.txn) == Outcome::Committed)
-        {
+        let mut unknown =
+            Self { ever_written: EverWritten::of(history), pinned: vec![None; history.keys().len()] };
+        for read in reads.iter().filter(|read| history.outcome(read.txn) == Outcome::Committed) {
             if !unknown.ever_written.contains(read.key, read.value) {
                 unknown.pinned[read.key.index()].get_or_insert(read.value);
             }

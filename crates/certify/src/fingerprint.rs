@@ -44,9 +44,7 @@ impl FromStr for Fingerprint {
     fn from_str(text: &str) -> Result<Self, String> {
         let is_hex = text.len() == 32 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         let number = is_hex.then(|| u128::from_str_radix(text, 16).ok()).flatten();
-        number
-            .map(Self)
-            .ok_or_else(|| "a fingerprint is 32 hexadecimal digits in lower case".into())
+        number.map(Self).ok_or_else(|| "a fingerprint is 32 hexadecimal digits in lower case".into())
     }
 }
 
@@ -58,17 +56,12 @@ struct Mix {
 
 impl Mix {
     const fn new() -> Self {
-        Self {
-            low: 0x243f_6a88_85a3_08d3,
-            high: 0x1319_8a2e_0370_7344,
-        }
+        Self { low: 0x243f_6a88_85a3_08d3, high: 0x1319_8a2e_0370_7344 }
     }
 
     #[inline]
     fn add(&mut self, word: u64) {
-        self.low = (self.low ^ word)
-            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            .rotate_left(29);
+        self.low = (self.low ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
         self.high = (self.high.rotate_left(23) ^ word).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
         self.high ^= self.high >> 32;
     }
@@ -165,12 +158,7 @@ impl<'h> Words<'h> {
         };
         self.add(u64::from(self.history.session_of(txn).0) << 2 | outcome);
         let times = self.history.times(txn);
-        for time in [
-            times.begin_request,
-            times.begin_response,
-            times.commit_request,
-            times.commit_response,
-        ] {
+        for time in [times.begin_request, times.begin_response, times.commit_request, times.commit_response] {
             self.add(time.map_or(i64::MIN, |time| time) as u64);
         }
         let ops = self.history.op_range(txn);

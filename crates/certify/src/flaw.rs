@@ -40,10 +40,7 @@ pub struct Flaw {
 
 impl Flaw {
     pub(crate) fn new(place: Place, why: impl Into<String>) -> Self {
-        Self {
-            place,
-            why: why.into(),
-        }
+        Self { place, why: why.into() }
     }
 }
 

@@ -42,12 +42,7 @@ pub struct Level {
 
 impl Level {
     const fn new(core: Core, sessions: bool, real_time: RealTime) -> Self {
-        Self {
-            core,
-            sessions,
-            real_time,
-            clock_skew: 0,
-        }
+        Self { core, sessions, real_time, clock_skew: 0 }
     }
 
     /// Serializable in some order.
@@ -84,22 +79,13 @@ impl Level {
 
     /// The name of the level, if it has one; the skew plays no part.
     pub fn name(&self) -> Option<&'static str> {
-        let plain = Self {
-            clock_skew: 0,
-            ..*self
-        };
-        Self::NAMED
-            .iter()
-            .find(|(_, level)| *level == plain)
-            .map(|&(name, _)| name)
+        let plain = Self { clock_skew: 0, ..*self };
+        Self::NAMED.iter().find(|(_, level)| *level == plain).map(|&(name, _)| name)
     }
 
     /// The level with this name.
     pub fn named(name: &str) -> Option<Self> {
-        Self::NAMED
-            .iter()
-            .find(|&&(known, _)| known == name)
-            .map(|&(_, level)| level)
+        Self::NAMED.iter().find(|&&(known, _)| known == name).map(|&(_, level)| level)
     }
 
     /// The same level with another skew.

@@ -36,12 +36,7 @@ impl fmt::Display for LitText {
         }
         match lit.atom {
             Atom::Before(a, b) => {
-                write!(
-                    out,
-                    "{}<{}",
-                    NodeText(a, events_per_txn),
-                    NodeText(b, events_per_txn)
-                )
+                write!(out, "{}<{}", NodeText(a, events_per_txn), NodeText(b, events_per_txn))
             }
             Atom::ReadFrom(read, Source::Initial) => write!(out, "r{}=init", read.0),
             Atom::ReadFrom(read, Source::Txn(txn)) => write!(out, "r{}=t{}", read.0, txn.0),

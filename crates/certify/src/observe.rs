@@ -23,10 +23,7 @@ pub(crate) struct Observer {
 
 impl Observer {
     pub fn new(history: &History) -> Self {
-        Self {
-            known: vec![(0, ValueId::NIL); history.keys().len()],
-            stamp: 0,
-        }
+        Self { known: vec![(0, ValueId::NIL); history.keys().len()], stamp: 0 }
     }
 
     /// Visits the external and the contradictory reads of a transaction in program order, until one is refused.
@@ -38,11 +35,7 @@ impl Observer {
     ) -> Result<(), Flaw> {
         self.stamp += 1;
         for (id, op) in history.ops(txn) {
-            if let Op::Read {
-                key,
-                value: Some(value),
-            } = op
-            {
+            if let Op::Read { key, value: Some(value) } = op {
                 if let Some(seen) = self.read(id, key, value) {
                     visitor(seen)?;
                 }
@@ -65,17 +58,13 @@ impl Observer {
 
 /// The writes of a transaction in program order: the last of each key is its final one.
 pub(crate) fn writes(history: &History, txn: TxnId) -> impl Iterator<Item = (KeyId, ValueId)> {
-    history
-        .ops(txn)
-        .filter_map(|(_, op)| Some((op.key()?, op.written()?)))
+    history.ops(txn).filter_map(|(_, op)| Some((op.key()?, op.written()?)))
 }
 
 /// Certificates speak of reads and writes of single keys only; other operations of transactions that may have taken
 /// effect are refused.
 pub(crate) fn refuse_unsupported(history: &History) -> Result<(), Flaw> {
-    let live = history
-        .txns()
-        .filter(|&txn| history.outcome(txn) != Outcome::Aborted);
+    let live = history.txns().filter(|&txn| history.outcome(txn) != Outcome::Aborted);
     for (id, op) in live.flat_map(|txn| history.ops(txn)) {
         let what = match op {
             Op::Read { .. } | Op::ReadList { list: None, .. } => continue,

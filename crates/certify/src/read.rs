@@ -89,40 +89,26 @@ pub fn read(bytes: &[u8]) -> Result<Document, Error> {
     }
     let raw: RawDocument<'_> = serde_json::from_slice(bytes).map_err(Error::Form)?;
     let level = raw.level.meant()?;
-    let history = raw
-        .history
-        .parse()
-        .map_err(|why: String| meaning("history", why))?;
+    let history = raw.history.parse().map_err(|why: String| meaning("history", why))?;
     let certificate = match (&*raw.verdict, raw.order, raw.committed_unknown, raw.steps) {
         ("holds", Some(order), Some(unknown), None) => holds(&level, &order, unknown)?,
         ("violated", None, None, Some(steps)) => violated(&level, steps)?,
         ("holds", ..) => {
-            return Err(meaning(
-                "verdict",
-                "\"holds\" needs order and committed_unknown, and no steps",
-            ));
+            return Err(meaning("verdict", "\"holds\" needs order and committed_unknown, and no steps"));
         }
         ("violated", ..) => return Err(meaning("verdict", "\"violated\" needs steps, and nothing else")),
         _ => return Err(meaning("verdict", "expected \"holds\" or \"violated\"")),
     };
-    Ok(Document {
-        certificate,
-        level,
-        history,
-    })
+    Ok(Document { certificate, level, history })
 }
 
 fn meaning(part: impl Into<String>, why: impl Into<String>) -> Error {
-    Error::Meaning {
-        part: part.into(),
-        why: why.into(),
-    }
+    Error::Meaning { part: part.into(), why: why.into() }
 }
 
 fn holds(level: &Level, order: &[RawNode], unknown: Vec<u32>) -> Result<Certificate, Error> {
     let node = |(place, raw): (usize, &RawNode)| {
-        raw.meant(level)
-            .map_err(|why| meaning(format!("order[{place}]"), why))
+        raw.meant(level).map_err(|why| meaning(format!("order[{place}]"), why))
     };
     Ok(Certificate::Holds {
         order: order.iter().enumerate().map(node).collect::<Result<_, _>>()?,
@@ -175,24 +161,14 @@ struct RawLevel<'b> {
 impl RawLevel<'_> {
     fn meant(&self) -> Result<Level, Error> {
         let cores = [Core::Serializable, Core::Snapshot, Core::Prefix];
-        let real_times = [
-            RealTime::Ignored,
-            RealTime::Strict,
-            RealTime::ToCommits,
-            RealTime::AllButBegins,
-        ];
+        let real_times = [RealTime::Ignored, RealTime::Strict, RealTime::ToCommits, RealTime::AllButBegins];
         let core = cores.into_iter().find(|&core| core_name(core) == self.core);
-        let real_time = real_times
-            .into_iter()
-            .find(|&real_time| real_time_name(real_time) == self.real_time);
+        let real_time = real_times.into_iter().find(|&real_time| real_time_name(real_time) == self.real_time);
         let level = Level {
             core: core.ok_or_else(|| meaning("level.core", "expected serializable, snapshot or prefix"))?,
             sessions: self.sessions,
             real_time: real_time.ok_or_else(|| {
-                meaning(
-                    "level.real_time",
-                    "expected ignored, strict, to_commits or all_but_begins",
-                )
+                meaning("level.real_time", "expected ignored, strict, to_commits or all_but_begins")
             })?,
             clock_skew: self.clock_skew,
         };
@@ -220,15 +196,9 @@ struct RawStep<'b> {
 impl RawStep<'_> {
     fn meant(self, level: &Level, place: usize) -> Result<Step, Error> {
         let lit = |(index, raw): (usize, RawLit)| {
-            raw.meant(level)
-                .map_err(|why| meaning(format!("steps[{place}].clause[{index}]"), why))
+            raw.meant(level).map_err(|why| meaning(format!("steps[{place}].clause[{index}]"), why))
         };
-        let clause = self
-            .clause
-            .into_iter()
-            .enumerate()
-            .map(lit)
-            .collect::<Result<_, _>>()?;
+        let clause = self.clause.into_iter().enumerate().map(lit).collect::<Result<_, _>>()?;
         let rule = rule_named(&self.rule, self.read, self.from)
             .map_err(|why| meaning(format!("steps[{place}].rule"), why))?;
         Ok(Step { clause, rule })
@@ -349,10 +319,7 @@ fn parse_read_from(text: &str) -> Option<Lit> {
 
 /// Decimal digits without a sign.
 fn number(text: &str) -> Option<u32> {
-    text.bytes()
-        .all(|byte| byte.is_ascii_digit())
-        .then(|| text.parse().ok())
-        .flatten()
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
 macro_rules! parsed_from_text {
@@ -378,7 +345,4 @@ macro_rules! parsed_from_text {
 }
 
 parsed_from_text!(RawNode, "an event such as \"t3\", \"b3\", \"c3\" or \"init\"");
-parsed_from_text!(
-    RawLit,
-    "a literal such as \"b3<c4\", \"r15=t3\", \"!r15=init\" or \"!in5\""
-);
+parsed_from_text!(RawLit, "a literal such as \"b3<c4\", \"r15=t3\", \"!r15=init\" or \"!in5\"");

@@ -60,10 +60,8 @@ impl Places {
         committed_unknown: &[TxnId],
     ) -> Result<Self, Flaw> {
         let events_per_txn = level.events_per_txn();
-        let mut places = Self {
-            events_per_txn,
-            place_of: vec![NOWHERE; history.txn_count() * events_per_txn as usize],
-        };
+        let mut places =
+            Self { events_per_txn, place_of: vec![NOWHERE; history.txn_count() * events_per_txn as usize] };
         let is_taken = |txn: TxnId| match history.outcome(txn) {
             Outcome::Committed => true,
             Outcome::Aborted => false,
@@ -73,10 +71,9 @@ impl Places {
             places.put(place, node, is_taken)?;
         }
         match history.txns().find(|&txn| is_taken(txn) && !places.has(txn)) {
-            Some(txn) => Err(Flaw::new(
-                Place::Txn(txn),
-                "it committed, but not all of its events are in the order",
-            )),
+            Some(txn) => {
+                Err(Flaw::new(Place::Txn(txn), "it committed, but not all of its events are in the order"))
+            }
             None => places.check_begins(history),
         }
     }
@@ -91,10 +88,7 @@ impl Places {
             return flaw(format!("transaction {} is not taken as committed", txn.0));
         }
         if *slot != NOWHERE {
-            return flaw(format!(
-                "this event of transaction {} is also entry {slot}",
-                txn.0
-            ));
+            return flaw(format!("this event of transaction {} is also entry {slot}", txn.0));
         }
         *slot = place as u32;
         Ok(())
@@ -210,12 +204,8 @@ struct Replay<'a> {
 impl<'a> Replay<'a> {
     fn new(history: &'a History, level: &'a Level, places: &'a Places) -> Self {
         let keys = (0..history.keys().len()).map(KeyId::from_index);
-        let store: Vec<Cell> = keys
-            .map(|key| Cell {
-                value: history.initial().value_of(key),
-                since: NOWHERE,
-            })
-            .collect();
+        let store: Vec<Cell> =
+            keys.map(|key| Cell { value: history.initial().value_of(key), since: NOWHERE }).collect();
         let any_unknown = store.iter().any(|cell| cell.value.is_none());
         Self {
             history,
@@ -273,10 +263,7 @@ impl<'a> Replay<'a> {
                 );
                 return Err(Flaw::new(Place::Order(place as usize), why));
             }
-            *cell = Cell {
-                value: Some(value),
-                since: place,
-            };
+            *cell = Cell { value: Some(value), since: place };
         }
         Ok(())
     }

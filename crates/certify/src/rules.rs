@@ -19,12 +19,7 @@ pub(crate) fn check(history: &History, level: &Level, steps: &[Step]) -> Result<
         }
         Some(_) => {}
     }
-    let rules = Rules {
-        history,
-        level,
-        facts: Facts::of(history)?,
-        events_per_txn: level.events_per_txn(),
-    };
+    let rules = Rules { history, level, facts: Facts::of(history)?, events_per_txn: level.events_per_txn() };
     let at = |number: usize| move |why: String| Flaw::new(Place::Step(number as u32), why);
     for (number, step) in steps.iter().enumerate() {
         rules.check_terms(&step.clause).map_err(at(number))?;
@@ -61,28 +56,19 @@ impl Rules<'_> {
     }
 
     fn check_node(&self, lit: Lit, node: Node) -> Check {
-        node.txn(self.events_per_txn)
-            .map_or(Ok(()), |txn| self.check_txn(lit, txn))
+        node.txn(self.events_per_txn).map_or(Ok(()), |txn| self.check_txn(lit, txn))
     }
 
     fn check_txn(&self, lit: Lit, txn: TxnId) -> Check {
         if self.facts.is_live(txn) {
             return Ok(());
         }
-        Err(format!(
-            "{}: transaction {} aborted or does not exist",
-            self.text(lit),
-            txn.0
-        ))
+        Err(format!("{}: transaction {} aborted or does not exist", self.text(lit), txn.0))
     }
 
     fn check_read_from(&self, lit: Lit, op: OpId, source: Source) -> Check {
         if self.facts.read(op).is_none() {
-            return Err(format!(
-                "{}: operation {} is not an external read",
-                self.text(lit),
-                op.0
-            ));
+            return Err(format!("{}: operation {} is not an external read", self.text(lit), op.0));
         }
         match source {
             Source::Initial => Ok(()),
@@ -175,10 +161,7 @@ impl Rules<'_> {
 
     fn internal(&self, clause: &Clause, op: OpId) -> Check {
         if !self.facts.is_contradiction(op) {
-            return Err(format!(
-                "operation {} does not contradict its own transaction",
-                op.0
-            ));
+            return Err(format!("operation {} does not contradict its own transaction", op.0));
         }
         let mut form = Form::new([]);
         form.must_be_out(self, self.history.txn_of(op));
@@ -202,10 +185,7 @@ impl Rules<'_> {
         }
         let wanted = self.facts.source_count(&read);
         if found != wanted {
-            return Err(format!(
-                "the clause lists {found} of the {wanted} sources of operation {}",
-                op.0
-            ));
+            return Err(format!("the clause lists {found} of the {wanted} sources of operation {}", op.0));
         }
         form.check_all_in(self, clause)
     }
@@ -253,10 +233,7 @@ impl Rules<'_> {
         let (a, b) = clause.befores().next().ok_or("the clause has no order literal")?;
         let (t, u) = (self.txn_of(a)?, self.txn_of(b)?);
         if t == u || !self.facts.conflict(t, u) {
-            return Err(format!(
-                "transactions {} and {} are not two writers of a key",
-                t.0, u.0
-            ));
+            return Err(format!("transactions {} and {} are not two writers of a key", t.0, u.0));
         }
         let orders = [(t, u), (u, t)].map(|(t, u)| Lit::before(self.commit(t), self.install(u)));
         let mut form = Form::new(orders);
@@ -277,10 +254,8 @@ impl Rules<'_> {
         if u == read.txn || source == Source::Txn(u) || !self.facts.writes_key(u, read.key) {
             return Err(format!("transaction {} is not another writer of the key", u.0));
         }
-        let mut form = Form::new([
-            !Lit::read_from(read.op, source),
-            Lit::before(self.begin(read.txn), self.commit(u)),
-        ]);
+        let mut form =
+            Form::new([!Lit::read_from(read.op, source), Lit::before(self.begin(read.txn), self.commit(u))]);
         if let Source::Txn(t) = source {
             form.required.push(!Lit::before(self.commit(t), self.install(u)));
             form.may_be_out(self, [t]);
@@ -292,37 +267,25 @@ impl Rules<'_> {
 
     /// The one read and source that the clause denies, if the values allow that source.
     fn only_source(&self, clause: &Clause) -> Result<(Read, Source), String> {
-        let (op, source) = clause
-            .negated_sources()
-            .next()
-            .ok_or("the clause denies no source of a read")?;
+        let (op, source) = clause.negated_sources().next().ok_or("the clause denies no source of a read")?;
         let read = self.read(op)?;
         if !self.facts.is_source(&read, source) {
-            return Err(format!(
-                "{} is not possible by the values",
-                self.text(Lit::read_from(op, source))
-            ));
+            return Err(format!("{} is not possible by the values", self.text(Lit::read_from(op, source))));
         }
         Ok((read, source))
     }
 
     fn read(&self, op: OpId) -> Result<Read, String> {
-        self.facts
-            .read(op)
-            .ok_or_else(|| format!("operation {} is not an external read", op.0))
+        self.facts.read(op).ok_or_else(|| format!("operation {} is not an external read", op.0))
     }
 
     fn matches(&self, clause: &Clause, form: Form) -> Check {
-        clause
-            .lits
-            .iter()
-            .try_for_each(|&lit| form.check_has(self, lit))?;
+        clause.lits.iter().try_for_each(|&lit| form.check_has(self, lit))?;
         form.check_all_in(self, clause)
     }
 
     fn txn_of(&self, node: Node) -> Result<TxnId, String> {
-        node.txn(self.events_per_txn)
-            .ok_or_else(|| "the initial state has no place in this rule".into())
+        node.txn(self.events_per_txn).ok_or_else(|| "the initial state has no place in this rule".into())
     }
 
     fn begin(&self, txn: TxnId) -> Node {
@@ -380,19 +343,14 @@ impl Clause {
     }
 
     fn only_before(&self) -> Result<(Node, Node), String> {
-        self.befores()
-            .next()
-            .ok_or_else(|| "the clause has no order literal".into())
+        self.befores().next().ok_or_else(|| "the clause has no order literal".into())
     }
 
     fn negated_sources(&self) -> impl Iterator<Item = (OpId, Source)> {
-        self.lits
-            .iter()
-            .filter(|lit| lit.negated)
-            .filter_map(|lit| match lit.atom {
-                Atom::ReadFrom(op, source) => Some((op, source)),
-                _ => None,
-            })
+        self.lits.iter().filter(|lit| lit.negated).filter_map(|lit| match lit.atom {
+            Atom::ReadFrom(op, source) => Some((op, source)),
+            _ => None,
+        })
     }
 }
 
@@ -404,10 +362,7 @@ struct Form {
 
 impl Form {
     fn new(required: impl IntoIterator<Item = Lit>) -> Self {
-        Self {
-            required: required.into_iter().collect(),
-            optional: Vec::new(),
-        }
+        Self { required: required.into_iter().collect(), optional: Vec::new() }
     }
 
     fn may_be_out(&mut self, rules: &Rules<'_>, txns: impl IntoIterator<Item = TxnId>) {
@@ -429,11 +384,7 @@ impl Form {
     }
 
     fn check_all_in(&self, rules: &Rules<'_>, clause: &Clause) -> Check {
-        match self
-            .required
-            .iter()
-            .find(|lit| clause.lits.binary_search(lit).is_err())
-        {
+        match self.required.iter().find(|lit| clause.lits.binary_search(lit).is_err()) {
             Some(&lit) => Err(format!("{} is missing from the clause", rules.text(lit))),
             None => Ok(()),
         }

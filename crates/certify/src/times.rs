@@ -31,17 +31,11 @@ pub(crate) fn interval(history: &History, txn: TxnId, node: Node, events_per_txn
 }
 
 fn whole(times: &TxnTimes) -> Interval {
-    Interval {
-        request: times.begin_request,
-        response: commit(times).response,
-    }
+    Interval { request: times.begin_request, response: commit(times).response }
 }
 
 fn begin(times: &TxnTimes) -> Interval {
-    let answered = times
-        .begin_response
-        .or(times.commit_request)
-        .or(times.commit_response);
+    let answered = times.begin_response.or(times.commit_request).or(times.commit_response);
     Interval {
         request: times.begin_request,
         response: answered.map(|response| at_least(response, times.begin_request)),
@@ -49,13 +43,9 @@ fn begin(times: &TxnTimes) -> Interval {
 }
 
 fn commit(times: &TxnTimes) -> Interval {
-    let request = times
-        .commit_request
-        .or(times.begin_response)
-        .or(times.begin_request);
-    let response = times
-        .commit_response
-        .map(|response| at_least(at_least(response, request), times.begin_request));
+    let request = times.commit_request.or(times.begin_response).or(times.begin_request);
+    let response =
+        times.commit_response.map(|response| at_least(at_least(response, request), times.begin_request));
     Interval { request, response }
 }
 
@@ -86,10 +76,7 @@ pub(crate) fn refuse_senseless(level: &Level) -> Result<(), Flaw> {
         RealTime::ToCommits | RealTime::AllButBegins => level.core != Core::Serializable,
     };
     if !fits {
-        let why = format!(
-            "real time {:?} has no meaning for the core {:?}",
-            level.real_time, level.core
-        );
+        let why = format!("real time {:?} has no meaning for the core {:?}", level.real_time, level.core);
         return Err(Flaw::new(Place::Level, why));
     }
     if level.clock_skew < 0 {

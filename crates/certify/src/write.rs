@@ -24,20 +24,12 @@ pub fn write(
     writeln!(out, " \"history\": \"{history}\",")?;
     write_level(level, out)?;
     match certificate {
-        Certificate::Holds {
-            order,
-            committed_unknown,
-        } => {
+        Certificate::Holds { order, committed_unknown } => {
             writeln!(out, " \"verdict\": \"holds\",")?;
             write!(out, " \"committed_unknown\": ")?;
             write_list(committed_unknown.iter().map(|txn| txn.0), out)?;
             write!(out, ",\n \"order\": ")?;
-            write_list(
-                order
-                    .iter()
-                    .map(|&node| Quoted(NodeText(node, level.events_per_txn()))),
-                out,
-            )?;
+            write_list(order.iter().map(|&node| Quoted(NodeText(node, level.events_per_txn()))), out)?;
         }
         Certificate::Violated { steps } => {
             writeln!(out, " \"verdict\": \"violated\",")?;
@@ -53,9 +45,7 @@ pub fn write(
 }
 
 fn write_level(level: &Level, out: &mut impl Write) -> io::Result<()> {
-    let name = level
-        .name()
-        .map_or_else(|| "null".into(), |name| format!("\"{name}\""));
+    let name = level.name().map_or_else(|| "null".into(), |name| format!("\"{name}\""));
     let (core, real_time) = (core_name(level.core), real_time_name(level.real_time));
     writeln!(
         out,
@@ -92,12 +82,7 @@ fn write_step(step: &Step, events_per_txn: u32, out: &mut impl Write) -> io::Res
         _ => {}
     }
     write!(out, ", \"clause\": ")?;
-    write_list(
-        step.clause
-            .iter()
-            .map(|&lit| Quoted(LitText(lit, events_per_txn))),
-        out,
-    )?;
+    write_list(step.clause.iter().map(|&lit| Quoted(LitText(lit, events_per_txn))), out)?;
     out.write_all(b"}")
 }
 

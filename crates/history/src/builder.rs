@@ -46,15 +46,9 @@ impl Builder {
             clock: Clock::default(),
             session_names: Vec::new(),
             session_count: 0,
-            txns: TxnColumns {
-                first_op: vec![0],
-                ..TxnColumns::default()
-            },
+            txns: TxnColumns { first_op: vec![0], ..TxnColumns::default() },
             ops: OpColumns::default(),
-            side: SideTables {
-                list_start: vec![0],
-                ..SideTables::default()
-            },
+            side: SideTables { list_start: vec![0], ..SideTables::default() },
             is_open: false,
         }
     }
@@ -82,8 +76,7 @@ impl Builder {
     pub fn named_session(&mut self, name: Datum) -> SessionId {
         let session = self.session();
         let name = self.values.intern(name);
-        self.session_names
-            .resize(self.session_count as usize, ValueId::NIL);
+        self.session_names.resize(self.session_count as usize, ValueId::NIL);
         self.session_names[session.index()] = name;
         session
     }
@@ -148,9 +141,7 @@ impl Builder {
         assert!(self.is_open, "no transaction is open");
         self.is_open = false;
         self.txns.outcome.push(outcome);
-        self.txns
-            .first_op
-            .push(u32::try_from(self.ops.kind.len()).expect("fewer than 2^32 operations"));
+        self.txns.first_op.push(u32::try_from(self.ops.kind.len()).expect("fewer than 2^32 operations"));
     }
 
     /// Adds a read of a key.
@@ -211,35 +202,21 @@ impl Builder {
     /// Adds a read by predicate.
     pub fn predicate_read(&mut self, read: PredicateRead) -> OpId {
         self.side.predicate_reads.push(read);
-        self.push(
-            OpKind::PredicateRead,
-            KeyId(0),
-            (self.side.predicate_reads.len() - 1) as u32,
-        )
+        self.push(OpKind::PredicateRead, KeyId(0), (self.side.predicate_reads.len() - 1) as u32)
     }
 
     /// Adds a write by predicate.
     pub fn predicate_write(&mut self, write: PredicateWrite) -> OpId {
         self.side.predicate_writes.push(write);
-        self.push(
-            OpKind::PredicateWrite,
-            KeyId(0),
-            (self.side.predicate_writes.len() - 1) as u32,
-        )
+        self.push(OpKind::PredicateWrite, KeyId(0), (self.side.predicate_writes.len() - 1) as u32)
     }
 
     /// Adds an operation whose ids are already those of this builder, as when a history is rewritten.
     pub fn op(&mut self, op: Op<'_>) -> OpId {
         match op {
-            Op::Read {
-                key,
-                value: Some(value),
-            } => self.read(key, value),
+            Op::Read { key, value: Some(value) } => self.read(key, value),
             Op::Read { key, value: None } => self.read_unknown(key),
-            Op::ReadList {
-                key,
-                list: Some(list),
-            } => self.read_list(key, list),
+            Op::ReadList { key, list: Some(list) } => self.read_list(key, list),
             Op::ReadList { key, list: None } => self.read_list_unknown(key),
             Op::Write { key, value } => self.write(key, value),
             Op::Append { key, value } => self.append(key, value),
@@ -262,6 +239,26 @@ impl Builder {
             "only plain reads and writes have their value replaced"
         );
         self.ops.value[op.index()] = value.0;
+    }
+
+    /// Takes a read that found nothing, or whose answer is unknown, as a read of a list: of an empty one, or of an
+    /// unknown one. For formats that write both alike, so that a reader learns only later what the key holds.
+    ///
+    /// # Panics
+    /// If it is another operation.
+    pub fn make_list_read(&mut self, op: OpId) {
+        let row = op.index();
+        match (self.ops.kind[row], ValueId(self.ops.value[row])) {
+            (OpKind::Read, ValueId::NIL) => {
+                let elements =
+                    u32::try_from(self.side.list_elements.len()).expect("fewer than 2^32 elements");
+                self.side.list_start.push(elements);
+                self.ops.value[row] = (self.side.list_start.len() - 2) as u32;
+                self.ops.kind[row] = OpKind::ReadList;
+            }
+            (OpKind::ReadUnknown, _) => self.ops.kind[row] = OpKind::ReadListUnknown,
+            _ => panic!("not a read that found nothing"),
+        }
     }
 
     /// Marks the last operation as refused by the database: it did not happen.
@@ -345,9 +342,7 @@ impl Builder {
         pad(&mut self.ops.version, ops, NO_TIME);
         // Without names of its own, a transaction is called by its number in the input, which grouping would lose.
         if self.txns.name.is_empty() && !self.txns.session.is_sorted() {
-            self.txns.name = (1..=txns as i64)
-                .map(|number| self.values.intern_int(number))
-                .collect();
+            self.txns.name = (1..=txns as i64).map(|number| self.values.intern_int(number)).collect();
         }
     }
 
@@ -379,10 +374,7 @@ impl Builder {
             return;
         }
         let old = std::mem::take(&mut self.ops.failed);
-        let moved = op_rows
-            .iter()
-            .enumerate()
-            .filter(|&(_, &row)| old.binary_search(&OpId(row)).is_ok());
+        let moved = op_rows.iter().enumerate().filter(|&(_, &row)| old.binary_search(&OpId(row)).is_ok());
         self.ops.failed = moved.map(|(place, _)| OpId::from_index(place)).collect();
     }
 }
@@ -415,30 +407,18 @@ mod tests {
         }
         let history = builder.finish();
         let written: Vec<_> = (0..4).map(|op| history.op(OpId(op))).collect();
-        assert_eq!(
-            written,
-            [1, 3, 2, 4].map(|value| Op::Write {
-                key: x,
-                value: ValueId(value)
-            })
-        );
+        assert_eq!(written, [1, 3, 2, 4].map(|value| Op::Write { key: x, value: ValueId(value) }));
         assert!(history.is_failed(OpId(1)) && history.failed_op_count() == 1);
         let labels: Vec<_> = history.txns().map(|txn| history.txn_label(txn)).collect();
         assert_eq!(labels, ["T1", "T3", "T2", "T4"]);
         assert_eq!(history.times(crate::TxnId(1)).start(), Some(3));
-        assert_eq!(
-            history.session_txns(b).map(|txn| txn.0).collect::<Vec<_>>(),
-            [2, 3]
-        );
+        assert_eq!(history.session_txns(b).map(|txn| txn.0).collect::<Vec<_>>(), [2, 3]);
         assert_eq!(history.txn_of(OpId(2)), crate::TxnId(2));
     }
 
     #[test]
     fn an_empty_history_is_a_history() {
         let history = Builder::new().finish();
-        assert_eq!(
-            (history.session_count(), history.txn_count(), history.op_count()),
-            (0, 0, 0)
-        );
+        assert_eq!((history.session_count(), history.txn_count(), history.op_count()), (0, 0, 0));
     }
 }

@@ -63,11 +63,7 @@ impl Datum {
         }
         let digits = digits.trim_start_matches('0');
         let canonical = format!("{sign}{digits}");
-        Some(
-            canonical
-                .parse()
-                .map_or_else(|_| Self::BigInt(canonical.into()), Self::Int),
-        )
+        Some(canonical.parse().map_or_else(|_| Self::BigInt(canonical.into()), Self::Int))
     }
 
     /// A row from its columns; of two columns of one name the later one stays.
@@ -82,10 +78,7 @@ impl Datum {
     pub fn column(&self, name: &str) -> Option<&Datum> {
         let Self::Row(columns) = self else { return None };
         let named = |datum: &Datum| matches!(datum, Self::Str(text) | Self::Keyword(text) | Self::Symbol(text) if **text == *name);
-        columns
-            .iter()
-            .find(|(column, _)| named(column))
-            .map(|(_, value)| value)
+        columns.iter().find(|(column, _)| named(column)).map(|(_, value)| value)
     }
 
     fn rank(&self) -> u8 {
@@ -150,9 +143,7 @@ fn compare_numbers(left: &Datum, right: &Datum) -> Ordering {
             }
         }
         (Datum::BigInt(_), Datum::Int(_)) => compare_numbers(right, left).reverse(),
-        _ => as_float(left)
-            .total_cmp(&as_float(right))
-            .then_with(|| is_float(left).cmp(&is_float(right))),
+        _ => as_float(left).total_cmp(&as_float(right)).then_with(|| is_float(left).cmp(&is_float(right))),
     }
 }
 
@@ -212,9 +203,7 @@ impl fmt::Display for Datum {
 
 fn is_plain_word(text: &str) -> bool {
     let mut chars = text.chars();
-    chars
-        .next()
-        .is_some_and(|first| first.is_alphabetic() || first == '_')
+    chars.next().is_some_and(|first| first.is_alphabetic() || first == '_')
         && chars.all(|char| char.is_alphanumeric() || char == '_')
         && !matches!(text, "nil" | "true" | "false" | "null")
 }
@@ -228,13 +217,7 @@ mod tests {
         let big = Datum::int_from_decimal("18446744073709551615").unwrap();
         let bigger = Datum::int_from_decimal("18446744073709551616").unwrap();
         let small = Datum::int_from_decimal("-18446744073709551616").unwrap();
-        let mut all = [
-            bigger.clone(),
-            Datum::Int(3),
-            small.clone(),
-            big.clone(),
-            Datum::float(2.5),
-        ];
+        let mut all = [bigger.clone(), Datum::Int(3), small.clone(), big.clone(), Datum::float(2.5)];
         all.sort();
         assert_eq!(all, [small, Datum::float(2.5), Datum::Int(3), big, bigger]);
     }
@@ -242,21 +225,14 @@ mod tests {
     #[test]
     fn decimal_text_is_canonical() {
         assert_eq!(Datum::int_from_decimal("+0007"), Some(Datum::Int(7)));
-        assert_eq!(
-            Datum::int_from_decimal("00018446744073709551615"),
-            Some(Datum::uint(u64::MAX))
-        );
+        assert_eq!(Datum::int_from_decimal("00018446744073709551615"), Some(Datum::uint(u64::MAX)));
         assert_eq!(Datum::int_from_decimal("1x"), None);
         assert_eq!(Datum::int_from_decimal("-"), None);
     }
 
     #[test]
     fn a_row_keeps_the_later_of_two_columns() {
-        let row = Datum::row(vec![
-            ("v".into(), 1.into()),
-            ("k".into(), 0.into()),
-            ("v".into(), 2.into()),
-        ]);
+        let row = Datum::row(vec![("v".into(), 1.into()), ("k".into(), 0.into()), ("v".into(), 2.into())]);
         assert_eq!(row.to_string(), "{k: 0, v: 2}");
         assert_eq!(row.column("v"), Some(&Datum::Int(2)));
     }

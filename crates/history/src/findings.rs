@@ -60,11 +60,7 @@ pub struct Finding {
 impl Finding {
     /// The finding as a sentence.
     pub fn sentence(&self, history: &History) -> String {
-        Sentence {
-            finding: self,
-            history,
-        }
-        .to_string()
+        Sentence { finding: self, history }.to_string()
     }
 }
 
@@ -79,17 +75,11 @@ impl fmt::Display for Sentence<'_> {
         let txn = history.txn_label(finding.txn);
         let key = history.keys().original(finding.key);
         let value = history.values().original(finding.value);
-        let other = finding
-            .other
-            .map(|op| history.txn_label(history.txn_of(op)))
-            .unwrap_or_default();
+        let other = finding.other.map(|op| history.txn_label(history.txn_of(op))).unwrap_or_default();
         write!(out, "{txn} read {key} = {value}, ")?;
         match finding.kind {
             FindingKind::ThinAirRead if finding.other.is_some() => {
-                write!(
-                    out,
-                    "which nobody wrote, and {other} read another initial value of {key}"
-                )
+                write!(out, "which nobody wrote, and {other} read another initial value of {key}")
             }
             FindingKind::ThinAirRead => write!(out, "which nobody wrote"),
             FindingKind::AbortedRead => write!(out, "which only {other} wrote, and {other} did not commit"),
@@ -99,11 +89,7 @@ impl fmt::Display for Sentence<'_> {
                 write!(out, "although it had itself written {}", self.other_value())
             }
             FindingKind::NotMyLastWrite => {
-                write!(
-                    out,
-                    "although it had itself overwritten that with {}",
-                    self.other_value()
-                )
+                write!(out, "although it had itself overwritten that with {}", self.other_value())
             }
             FindingKind::NonRepeatableRead => write!(out, "but had read {} before", self.other_value()),
         }

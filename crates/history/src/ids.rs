@@ -56,9 +56,7 @@ impl ValueId {
     /// The id of a small integer, or `None` if it has to be interned.
     #[inline]
     pub fn of_small_int(int: i64) -> Option<Self> {
-        (0..i64::from(Self::TABLE_BIT))
-            .contains(&int)
-            .then_some(Self(int as u32))
+        (0..i64::from(Self::TABLE_BIT)).contains(&int).then_some(Self(int as u32))
     }
 
     /// The small integer this id stands for, if it stands for one.

@@ -113,10 +113,7 @@ impl Index {
             NO_GROUP => &[],
             group => self.group(group),
         };
-        Sources {
-            writes,
-            initial: self.read_initial[read],
-        }
+        Sources { writes, initial: self.read_initial[read] }
     }
 
     /// The numbers of all final writes with the same key and value as this one, itself included.
@@ -195,9 +192,8 @@ impl Index {
             }
         }
         if !sourceless.is_empty() {
-            let findings = sourceless
-                .iter()
-                .map(|&read| explain_sourceless(history, &self.reads[read], &guessed));
+            let findings =
+                sourceless.iter().map(|&read| explain_sourceless(history, &self.reads[read], &guessed));
             self.findings.extend(findings);
         }
     }
@@ -251,23 +247,13 @@ fn explain_sourceless(history: &History, read: &ExternalRead, guessed: &GuessedI
         (_, _, Some(op)) => (FindingKind::FutureRead, Some(op)),
         _ => (FindingKind::ThinAirRead, guessed.read_of(read.key)),
     };
-    Finding {
-        kind,
-        txn: read.txn,
-        read: read.op,
-        key: read.key,
-        value: read.value,
-        other,
-    }
+    Finding { kind, txn: read.txn, read: read.op, key: read.key, value: read.value, other }
 }
 
 fn writes_of_value(history: &History, key: KeyId, value: ValueId) -> impl Iterator<Item = (TxnId, OpId)> {
     let matches = move |op: &Op<'_>| op.key() == Some(key) && op.written() == Some(value);
     history.txns().flat_map(move |txn| {
-        history
-            .ops(txn)
-            .filter(move |(_, op)| matches(op))
-            .map(move |(id, _)| (txn, id))
+        history.ops(txn).filter(move |(_, op)| matches(op)).map(move |(id, _)| (txn, id))
     })
 }
 
@@ -291,15 +277,8 @@ const NO_WRITE: u32 = u32::MAX;
 
 impl<'h> Scan<'h> {
     fn new(history: &'h History) -> Self {
-        let untouched = Touch {
-            stamp: u32::MAX,
-            op: OpId(0),
-            write: NO_WRITE,
-        };
-        Self {
-            history,
-            touched: vec![untouched; history.keys().len()],
-        }
+        let untouched = Touch { stamp: u32::MAX, op: OpId(0), write: NO_WRITE };
+        Self { history, touched: vec![untouched; history.keys().len()] }
     }
 
     fn run(mut self, index: &mut Index) {
@@ -318,10 +297,7 @@ impl<'h> Scan<'h> {
 
     fn visit(&mut self, index: &mut Index, txn: TxnId, id: OpId, op: Op<'_>) {
         match op {
-            Op::Read {
-                key,
-                value: Some(value),
-            } => self.visit_read(index, txn, id, key, value),
+            Op::Read { key, value: Some(value) } => self.visit_read(index, txn, id, key, value),
             Op::Read { value: None, .. } | Op::ReadList { list: None, .. } => {}
             Op::Write { key, .. } | Op::Insert { key, .. } | Op::Delete { key, .. } => {
                 self.visit_write(index, txn, id, key, op.written().unwrap_or(ValueId::NIL));
@@ -337,22 +313,14 @@ impl<'h> Scan<'h> {
             touch.op = op;
             return;
         }
-        *touch = Touch {
-            stamp: txn.0,
-            op,
-            write: index.writes.len() as u32,
-        };
+        *touch = Touch { stamp: txn.0, op, write: index.writes.len() as u32 };
         index.writes.push(FinalWrite { txn, key, value, op });
     }
 
     fn visit_read(&mut self, index: &mut Index, txn: TxnId, op: OpId, key: KeyId, value: ValueId) {
         let touch = self.touched[key.index()];
         if touch.stamp != txn.0 {
-            self.touched[key.index()] = Touch {
-                stamp: txn.0,
-                op,
-                write: NO_WRITE,
-            };
+            self.touched[key.index()] = Touch { stamp: txn.0, op, write: NO_WRITE };
             index.reads.push(ExternalRead { txn, key, value, op });
             return;
         }
@@ -364,14 +332,7 @@ impl<'h> Scan<'h> {
         } else {
             self.kind_after_own_write(txn, op, key, value)
         };
-        index.findings.push(Finding {
-            kind,
-            txn,
-            read: op,
-            key,
-            value,
-            other: Some(touch.op),
-        });
+        index.findings.push(Finding { kind, txn, read: op, key, value, other: Some(touch.op) });
     }
 
     fn kind_after_own_write(&self, txn: TxnId, read: OpId, key: KeyId, value: ValueId) -> FindingKind {
@@ -418,11 +379,7 @@ mod tests {
     }
 
     fn kinds(txns: &[(&str, Outcome)]) -> Vec<FindingKind> {
-        Index::of(&history(txns))
-            .findings()
-            .iter()
-            .map(|finding| finding.kind)
-            .collect()
+        Index::of(&history(txns)).findings().iter().map(|finding| finding.kind).collect()
     }
 
     use Outcome::{Aborted, Committed, Unknown};
@@ -432,69 +389,32 @@ mod tests {
         use FindingKind::*;
         assert_eq!(kinds(&[("r x 1", Committed)]), [ThinAirRead]);
         assert_eq!(kinds(&[("r x 1", Committed), ("w x 1", Aborted)]), [AbortedRead]);
-        assert_eq!(
-            kinds(&[("r x 1", Committed), ("w x 1 w x 2", Committed)]),
-            [IntermediateRead]
-        );
+        assert_eq!(kinds(&[("r x 1", Committed), ("w x 1 w x 2", Committed)]), [IntermediateRead]);
         assert_eq!(kinds(&[("r x 1 w x 1", Committed)]), [FutureRead]);
         assert_eq!(kinds(&[("w x 1 r x 0", Committed)]), [NotMyOwnWrite]);
         assert_eq!(kinds(&[("w x 1 w x 2 r x 1", Committed)]), [NotMyLastWrite]);
-        assert_eq!(
-            kinds(&[("r x 0 r x 1", Committed), ("w x 1", Committed)]),
-            [NonRepeatableRead]
-        );
+        assert_eq!(kinds(&[("r x 0 r x 1", Committed), ("w x 1", Committed)]), [NonRepeatableRead]);
     }
 
     #[test]
     fn a_committed_duplicate_explains_a_read_of_an_aborted_value() {
-        assert_eq!(
-            kinds(&[("r x 1", Committed), ("w x 1", Aborted), ("w x 1", Committed)]),
-            []
-        );
-        assert_eq!(
-            kinds(&[
-                ("r x 1", Committed),
-                ("w x 1 w x 2", Committed),
-                ("w x 1", Unknown)
-            ]),
-            []
-        );
+        assert_eq!(kinds(&[("r x 1", Committed), ("w x 1", Aborted), ("w x 1", Committed)]), []);
+        assert_eq!(kinds(&[("r x 1", Committed), ("w x 1 w x 2", Committed), ("w x 1", Unknown)]), []);
         assert_eq!(kinds(&[("r x 1 w x 1", Committed), ("w x 1", Committed)]), []);
     }
 
     #[test]
     fn only_external_reads_and_final_writes_are_listed() {
-        let history = history(&[
-            ("r x 0 r x 0 w x 1 r x 1 w x 2 w y 5", Committed),
-            ("w y 5 r x 2", Committed),
-        ]);
+        let history =
+            history(&[("r x 0 r x 0 w x 1 r x 1 w x 2 w y 5", Committed), ("w y 5 r x 2", Committed)]);
         let index = Index::of(&history);
-        let reads: Vec<_> = index
-            .reads()
-            .iter()
-            .map(|read| (read.txn.0, read.key.0, read.value.0))
-            .collect();
+        let reads: Vec<_> = index.reads().iter().map(|read| (read.txn.0, read.key.0, read.value.0)).collect();
         assert_eq!(reads, [(0, 0, 0), (1, 0, 2)]);
-        let writes: Vec<_> = index
-            .writes()
-            .iter()
-            .map(|write| (write.txn.0, write.key.0, write.value.0))
-            .collect();
+        let writes: Vec<_> =
+            index.writes().iter().map(|write| (write.txn.0, write.key.0, write.value.0)).collect();
         assert_eq!(writes, [(0, 0, 2), (0, 1, 5), (1, 1, 5)]);
-        assert_eq!(
-            index.sources(0),
-            Sources {
-                writes: &[],
-                initial: true
-            }
-        );
-        assert_eq!(
-            index.sources(1),
-            Sources {
-                writes: &[0],
-                initial: false
-            }
-        );
+        assert_eq!(index.sources(0), Sources { writes: &[], initial: true });
+        assert_eq!(index.sources(1), Sources { writes: &[0], initial: false });
         assert_eq!(index.same_value(1), [1, 2]);
         assert_eq!(index.writes_to(KeyId(1)), [1, 2]);
     }
@@ -513,14 +433,7 @@ mod tests {
         let history = builder.finish();
         let index = Index::of(&history);
         assert!(index.sources(0).initial && index.sources(1).initial && !index.sources(2).initial);
-        let sentences: Vec<_> = index
-            .findings()
-            .iter()
-            .map(|finding| finding.sentence(&history))
-            .collect();
-        assert_eq!(
-            sentences,
-            ["T3 read x = 8, which nobody wrote, and T1 read another initial value of x"]
-        );
+        let sentences: Vec<_> = index.findings().iter().map(|finding| finding.sentence(&history)).collect();
+        assert_eq!(sentences, ["T3 read x = 8, which nobody wrote, and T1 read another initial value of x"]);
     }
 }

@@ -29,18 +29,12 @@ impl Default for InitialDefault {
 impl InitialState {
     /// Every key starts with this value.
     pub fn all(value: ValueId) -> Self {
-        Self {
-            default: InitialDefault::Value(value),
-            recorded: Vec::new(),
-        }
+        Self { default: InitialDefault::Value(value), recorded: Vec::new() }
     }
 
     /// Every key starts with some value that nobody wrote.
     pub fn unknown() -> Self {
-        Self {
-            default: InitialDefault::UnknownButOne,
-            recorded: Vec::new(),
-        }
+        Self { default: InitialDefault::UnknownButOne, recorded: Vec::new() }
     }
 
     /// The initial value of a key, or `None` if it is unknown.

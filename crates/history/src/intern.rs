@@ -52,22 +52,16 @@ impl Table {
         }
         let row = self.push(datum);
         let originals = &self.originals;
-        self.rows
-            .insert_unique(hash, row, |&row| hash_of(&originals[row as usize]));
+        self.rows.insert_unique(hash, row, |&row| hash_of(&originals[row as usize]));
         row
     }
 
     fn get(&self, datum: &Datum) -> Option<u32> {
         match datum {
-            Datum::Int(int) if (0..DIRECT_LIMIT).contains(int) => self
-                .direct
-                .get(*int as usize)
-                .copied()
-                .filter(|&row| row != EMPTY),
-            _ => self
-                .rows
-                .find(hash_of(datum), |&row| self.originals[row as usize] == *datum)
-                .copied(),
+            Datum::Int(int) if (0..DIRECT_LIMIT).contains(int) => {
+                self.direct.get(*int as usize).copied().filter(|&row| row != EMPTY)
+            }
+            _ => self.rows.find(hash_of(datum), |&row| self.originals[row as usize] == *datum).copied(),
         }
     }
 
@@ -129,11 +123,7 @@ impl Keys {
 
     /// All keys in the order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = (KeyId, &Datum)> {
-        self.table
-            .originals
-            .iter()
-            .enumerate()
-            .map(|(index, datum)| (KeyId::from_index(index), datum))
+        self.table.originals.iter().enumerate().map(|(index, datum)| (KeyId::from_index(index), datum))
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
@@ -204,14 +194,8 @@ mod tests {
     #[test]
     fn equal_things_get_equal_ids_and_come_back() {
         let mut values = Values::default();
-        let all = [
-            Datum::Nil,
-            7.into(),
-            (-1).into(),
-            (1i64 << 40).into(),
-            "a".into(),
-            Datum::Keyword("a".into()),
-        ];
+        let all =
+            [Datum::Nil, 7.into(), (-1).into(), (1i64 << 40).into(), "a".into(), Datum::Keyword("a".into())];
         let ids: Vec<_> = all.iter().map(|datum| values.intern(datum.clone())).collect();
         for (datum, &id) in all.iter().zip(&ids) {
             assert_eq!(values.intern(datum.clone()), id);

@@ -200,24 +200,15 @@ impl History {
         let value = ValueId(self.ops.value[row]);
         let place = value.0 as usize;
         match self.ops.kind[row] {
-            OpKind::Read => Op::Read {
-                key,
-                value: Some(value),
-            },
+            OpKind::Read => Op::Read { key, value: Some(value) },
             OpKind::ReadUnknown => Op::Read { key, value: None },
-            OpKind::ReadList => Op::ReadList {
-                key,
-                list: Some(self.side.list(place)),
-            },
+            OpKind::ReadList => Op::ReadList { key, list: Some(self.side.list(place)) },
             OpKind::ReadListUnknown => Op::ReadList { key, list: None },
             OpKind::Write => Op::Write { key, value },
             OpKind::Append => Op::Append { key, value },
             OpKind::Insert => Op::Insert { key, value },
             OpKind::Delete => Op::Delete { key, tombstone: None },
-            OpKind::DeleteMarked => Op::Delete {
-                key,
-                tombstone: Some(value),
-            },
+            OpKind::DeleteMarked => Op::Delete { key, tombstone: Some(value) },
             OpKind::RangeRead => Op::RangeRead(&self.side.ranges[place]),
             OpKind::PredicateRead => Op::PredicateRead(&self.side.predicate_reads[place]),
             OpKind::PredicateWrite => Op::PredicateWrite(&self.side.predicate_writes[place]),
@@ -226,16 +217,8 @@ impl History {
 
     /// The times of an operation.
     pub fn op_times(&self, op: OpId) -> OpTimes {
-        let (request, response) = self
-            .ops
-            .times
-            .get(op.index())
-            .copied()
-            .unwrap_or((i64::MIN, i64::MIN));
-        OpTimes {
-            request: unpack(request),
-            response: unpack(response),
-        }
+        let (request, response) = self.ops.times.get(op.index()).copied().unwrap_or((i64::MIN, i64::MIN));
+        OpTimes { request: unpack(request), response: unpack(response) }
     }
 
     /// The place of the version that an operation wrote or read in its key's version order, where the database told.
@@ -298,8 +281,7 @@ impl History {
 
     /// How to call a session when speaking to a person.
     pub fn session_label(&self, session: SessionId) -> String {
-        self.session_name(session)
-            .map_or_else(|| format!("{}", session.0 + 1), |name| name.to_string())
+        self.session_name(session).map_or_else(|| format!("{}", session.0 + 1), |name| name.to_string())
     }
 
     /// The bytes that the columns and tables hold on the heap.

@@ -24,11 +24,8 @@ pub struct Summary {
 impl Summary {
     /// Counts.
     pub fn of(history: &History) -> Self {
-        let mut summary = Self {
-            sessions: history.session_count(),
-            transactions: history.txn_count(),
-            ..Self::default()
-        };
+        let mut summary =
+            Self { sessions: history.session_count(), transactions: history.txn_count(), ..Self::default() };
         let mut is_touched = vec![false; history.keys().len()];
         for txn in history.txns() {
             match history.outcome(txn) {

@@ -28,11 +28,7 @@ pub struct TxnTimes {
 impl TxnTimes {
     /// A transaction of which only its whole span is known.
     pub fn span(start: i64, end: Option<i64>) -> Self {
-        Self {
-            begin_request: Some(start),
-            commit_response: end,
-            ..Self::default()
-        }
+        Self { begin_request: Some(start), commit_response: end, ..Self::default() }
     }
 
     /// Whether anything was recorded.

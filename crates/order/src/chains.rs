@@ -15,11 +15,7 @@ pub struct Chains {
 impl Chains {
     /// No chain yet over this many nodes.
     pub fn new(node_count: usize) -> Self {
-        Self {
-            chain_of: vec![NONE; node_count],
-            position_of: vec![NONE; node_count],
-            lengths: Vec::new(),
-        }
+        Self { chain_of: vec![NONE; node_count], position_of: vec![NONE; node_count], lengths: Vec::new() }
     }
 
     /// Adds a chain; its nodes must be on no other.

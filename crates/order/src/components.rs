@@ -37,10 +37,7 @@ pub fn components<S: Iterator<Item = u32>>(node_count: usize, successors: impl F
             search.visit(root, &successors);
         }
     }
-    Components {
-        of: search.of,
-        count: search.count,
-    }
+    Components { of: search.of, count: search.count }
 }
 
 struct Search {
@@ -122,9 +119,7 @@ mod tests {
 
     #[test]
     fn a_long_path_does_not_overflow() {
-        let found = components(300_000, |node| {
-            (node + 1 < 300_000).then_some(node + 1).into_iter()
-        });
+        let found = components(300_000, |node| (node + 1 < 300_000).then_some(node + 1).into_iter());
         assert_eq!(found.count, 300_000);
     }
 }

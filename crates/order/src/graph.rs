@@ -31,11 +31,7 @@ pub struct Digraph {
 impl Digraph {
     /// A graph with this many nodes and no edge.
     pub fn new(node_count: usize) -> Self {
-        Self {
-            first_out: vec![NONE; node_count],
-            first_in: vec![NONE; node_count],
-            edges: Vec::new(),
-        }
+        Self { first_out: vec![NONE; node_count], first_in: vec![NONE; node_count], edges: Vec::new() }
     }
 
     /// How many nodes there are.
@@ -57,12 +53,8 @@ impl Digraph {
     #[inline]
     pub fn add(&mut self, from: u32, to: u32) -> EdgeId {
         let id = self.edges.len() as EdgeId;
-        let edge = Edge {
-            from,
-            to,
-            next_out: self.first_out[from as usize],
-            next_in: self.first_in[to as usize],
-        };
+        let edge =
+            Edge { from, to, next_out: self.first_out[from as usize], next_in: self.first_in[to as usize] };
         self.edges.push(edge);
         self.first_out[from as usize] = id;
         self.first_in[to as usize] = id;

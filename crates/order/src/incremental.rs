@@ -198,16 +198,10 @@ impl IncrementalOrder {
     /// Gives the places of both finds to those before first, then to those after, each in their old order.
     fn reorder(&mut self) {
         let position = &mut self.position;
-        self.backward
-            .sort_unstable_by_key(|&node| position[node as usize]);
+        self.backward.sort_unstable_by_key(|&node| position[node as usize]);
         self.forward.sort_unstable_by_key(|&node| position[node as usize]);
         self.places.clear();
-        self.places.extend(
-            self.backward
-                .iter()
-                .chain(&self.forward)
-                .map(|&node| position[node as usize]),
-        );
+        self.places.extend(self.backward.iter().chain(&self.forward).map(|&node| position[node as usize]));
         self.places.sort_unstable();
         for (&node, &place) in self.backward.iter().chain(&self.forward).zip(&self.places) {
             if position[node as usize] != place {
@@ -266,21 +260,14 @@ mod tests {
         }
         let mut order = graph.order();
         order.sort();
-        assert!(
-            order
-                .iter()
-                .enumerate()
-                .all(|(place, &node)| place as u32 == node)
-        );
+        assert!(order.iter().enumerate().all(|(place, &node)| place as u32 == node));
     }
 
     #[test]
     fn random_edges_keep_a_valid_order_or_show_a_cycle() {
         let mut seed = 7u64;
         let mut random = |bound: u32| {
-            seed = seed
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             ((seed >> 33) % u64::from(bound)) as u32
         };
         for _ in 0..200 {

@@ -123,9 +123,7 @@ pub fn cheapest_cycle(
             continue;
         };
         let price = search.cost_of(node);
-        if best
-            .as_ref()
-            .is_none_or(|(known, cycle_known)| (price, cycle.len()) < (*known, cycle_known.len()))
+        if best.as_ref().is_none_or(|(known, cycle_known)| (price, cycle.len()) < (*known, cycle_known.len()))
         {
             best = Some((price, cycle));
         }
@@ -145,10 +143,7 @@ mod tests {
         let mut search = PathSearch::new(4);
         let cost = |edge| Some(if edge == dear { 3 } else { 0 });
         assert_eq!(search.find(&graph, 0, 3, cost, |_| true), Some(cheap.to_vec()));
-        assert_eq!(
-            search.find(&graph, 0, 3, cost, |node| node != 2),
-            Some(vec![dear])
-        );
+        assert_eq!(search.find(&graph, 0, 3, cost, |node| node != 2), Some(vec![dear]));
         assert_eq!(search.find(&graph, 3, 0, cost, |_| true), None);
     }
 
@@ -159,9 +154,6 @@ mod tests {
         graph.add(1, 2);
         graph.add(2, 0);
         graph.add(1, 0);
-        assert_eq!(
-            cheapest_cycle(&graph, &[0, 1, 2], |_| Some(1), 10),
-            Some(vec![0, 3])
-        );
+        assert_eq!(cheapest_cycle(&graph, &[0, 1, 2], |_| Some(1), 10), Some(vec![0, 3]));
     }
 }

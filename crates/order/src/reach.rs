@@ -49,10 +49,7 @@ impl Reach {
     pub fn new(chains: Chains) -> Self {
         let (nodes, width) = (chains.node_count(), chains.len());
         let words = width.div_ceil(64).max(1);
-        let side = || Side {
-            rows: vec![NONE; nodes * width],
-            dirty: vec![0; nodes * words],
-        };
+        let side = || Side { rows: vec![NONE; nodes * width], dirty: vec![0; nodes * words] };
         let mut reach = Self {
             width,
             words,
@@ -64,10 +61,8 @@ impl Reach {
             chains,
         };
         for node in 0..nodes {
-            let (chain, position) = (
-                reach.chains.chain_of(node as u32),
-                reach.chains.position_of(node as u32),
-            );
+            let (chain, position) =
+                (reach.chains.chain_of(node as u32), reach.chains.position_of(node as u32));
             if chain != NONE {
                 reach.forward.rows[node * width + chain as usize] = position;
                 reach.backward.rows[node * width + chain as usize] = !(position + 1);
@@ -166,8 +161,7 @@ impl Reach {
     pub fn take_queue(&mut self, into: &mut Vec<u32>) {
         into.clear();
         std::mem::swap(into, &mut self.queue);
-        into.iter()
-            .for_each(|&node| self.is_queued[node as usize] = false);
+        into.iter().for_each(|&node| self.is_queued[node as usize] = false);
     }
 
     /// The chains that improved at a node since it was last asked, which are forgotten.
@@ -218,11 +212,7 @@ impl Reach {
         let (width, words) = (self.width, self.words);
         let side = self.side(side);
         let (mine, other) = two_rows(&mut side.rows, node as usize * width, by as usize * width, width);
-        if !mine
-            .iter()
-            .zip(other)
-            .fold(false, |any, (mine, other)| any | (other < mine))
-        {
+        if !mine.iter().zip(other).fold(false, |any, (mine, other)| any | (other < mine)) {
             return false;
         }
         for (chain, (mine, &other)) in mine.iter_mut().zip(other).enumerate() {
@@ -282,12 +272,7 @@ mod tests {
 
     #[test]
     fn spreading_equals_rebuilding() {
-        for edges in [
-            vec![(2, 3)],
-            vec![(1, 4), (3, 2)],
-            vec![(1, 6), (6, 5)],
-            vec![(5, 6), (6, 0)],
-        ] {
+        for edges in [vec![(2, 3)], vec![(1, 4), (3, 2)], vec![(1, 6), (6, 5)], vec![(5, 6), (6, 0)]] {
             let (mut graph, mut reach) = chained();
             for &(from, to) in &edges {
                 let edge = graph.add(from, to);
@@ -308,15 +293,7 @@ mod tests {
         let edge = graph.add(1, 4);
         reach.spread(&graph, edge);
         let told = tell(&mut reach);
-        assert_eq!(
-            told,
-            [
-                (0, 1, "forward"),
-                (1, 1, "forward"),
-                (4, 0, "backward"),
-                (5, 0, "backward")
-            ]
-        );
+        assert_eq!(told, [(0, 1, "forward"), (1, 1, "forward"), (4, 0, "backward"), (5, 0, "backward")]);
         assert_eq!(tell(&mut reach), []);
     }
 

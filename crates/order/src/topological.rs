@@ -8,9 +8,8 @@ use crate::Digraph;
 /// Some topological order, or `None` if there is a cycle.
 pub fn topological_order(graph: &Digraph) -> Option<Vec<u32>> {
     let mut waiting = in_degrees(graph);
-    let mut order: Vec<u32> = (0..graph.node_count() as u32)
-        .filter(|&node| waiting[node as usize] == 0)
-        .collect();
+    let mut order: Vec<u32> =
+        (0..graph.node_count() as u32).filter(|&node| waiting[node as usize] == 0).collect();
     let mut next = 0;
     while next < order.len() {
         let node = order[next];
@@ -60,10 +59,7 @@ mod tests {
         let mut graph = Digraph::new(4);
         graph.add(3, 0);
         assert_eq!(topological_order_by(&graph, u64::from), Some(vec![1, 2, 3, 0]));
-        assert_eq!(
-            topological_order_by(&graph, |node| u64::from(9 - node)),
-            Some(vec![3, 2, 1, 0])
-        );
+        assert_eq!(topological_order_by(&graph, |node| u64::from(9 - node)), Some(vec![3, 2, 1, 0]));
         graph.add(0, 3);
         assert_eq!(topological_order(&graph), None);
         assert_eq!(topological_order_by(&graph, |_| 0), None);

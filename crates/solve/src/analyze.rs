@@ -12,24 +12,13 @@ impl Solver<'_> {
     /// Learns from a conflict and continues; false if the conflict does not depend on any decision.
     pub(crate) fn resolve_conflict(&mut self, conflict: ClauseId) -> bool {
         self.counts.conflicts += 1;
-        let top = self
-            .clauses
-            .lits(conflict)
-            .iter()
-            .map(|lit| self.level[lit.var()])
-            .max()
-            .unwrap_or(0);
+        let top = self.clauses.lits(conflict).iter().map(|lit| self.level[lit.var()]).max().unwrap_or(0);
         if top == 0 {
             return self.refute(conflict);
         }
         self.backtrack(top);
         let (lits, hints) = self.first_unique_implication(conflict);
-        let back = lits
-            .iter()
-            .skip(1)
-            .map(|lit| self.level[lit.var()])
-            .max()
-            .unwrap_or(0);
+        let back = lits.iter().skip(1).map(|lit| self.level[lit.var()]).max().unwrap_or(0);
         self.backtrack(back);
         let learned = self.clauses.add(&lits, Origin::Learned(hints));
         self.attach(learned)
@@ -46,12 +35,7 @@ impl Solver<'_> {
             }
             let reason = self.reason[lit.var()];
             used.push((self.trail_place[lit.var()], reason));
-            stack.extend(
-                self.clauses
-                    .lits(reason)
-                    .iter()
-                    .filter(|other| other.var() != lit.var()),
-            );
+            stack.extend(self.clauses.lits(reason).iter().filter(|other| other.var() != lit.var()));
         }
         used.sort_unstable();
         let hints = used.into_iter().map(|(_, clause)| clause).collect();

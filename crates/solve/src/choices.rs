@@ -54,18 +54,13 @@ impl Solver<'_> {
 
     /// How many choices the order violates now, of all.
     pub fn violated_count(&mut self) -> u64 {
-        (0..self.setup.choices.len() as u32)
-            .filter(|&choice| self.decision_for(choice).is_some())
-            .count() as u64
+        (0..self.setup.choices.len() as u32).filter(|&choice| self.decision_for(choice).is_some()).count()
+            as u64
     }
 
     fn decision_for(&self, choice: u32) -> Option<Lit> {
         let choice = self.setup.choices[choice as usize];
-        if choice
-            .guards
-            .iter()
-            .any(|&guard| guard.is_some() && self.value(guard) != Some(true))
-        {
+        if choice.guards.iter().any(|&guard| guard.is_some() && self.value(guard) != Some(true)) {
             return None;
         }
         let options = &self.setup.options[choice.first_option as usize..][..choice.option_count as usize];
@@ -106,11 +101,7 @@ impl Solver<'_> {
                 open = open.or_else(|| others().find(|&lit| self.value(lit).is_none()));
             }
         }
-        if backward == 0 {
-            Agreement::Agrees
-        } else {
-            Agreement::Disagrees(backward, open)
-        }
+        if backward == 0 { Agreement::Agrees } else { Agreement::Disagrees(backward, open) }
     }
 
     /// The value of a literal, read off the order while it is open.
@@ -118,10 +109,7 @@ impl Solver<'_> {
         if let Some(value) = self.value(lit) {
             return value;
         }
-        match (
-            self.setup.telling_edge[lit.index()],
-            self.setup.telling_edge[(!lit).index()],
-        ) {
+        match (self.setup.telling_edge[lit.index()], self.setup.telling_edge[(!lit).index()]) {
             (Some((from, to)), _) => self.graph.is_before(from, to),
             (None, Some((from, to))) => !self.graph.is_before(from, to),
             (None, None) => false,

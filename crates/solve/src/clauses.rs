@@ -31,10 +31,7 @@ impl Clauses {
     }
 
     fn range(&self, id: ClauseId) -> std::ops::Range<usize> {
-        let end = self
-            .start
-            .get(id as usize + 1)
-            .map_or(self.lits.len(), |&start| start as usize);
+        let end = self.start.get(id as usize + 1).map_or(self.lits.len(), |&start| start as usize);
         self.start[id as usize] as usize..end
     }
 

@@ -52,11 +52,6 @@ impl Not for Lit {
 
 impl fmt::Debug for Lit {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            out,
-            "{}{}",
-            if self.is_negative() { "-" } else { "+" },
-            self.var()
-        )
+        write!(out, "{}{}", if self.is_negative() { "-" } else { "+" }, self.var())
     }
 }

@@ -39,10 +39,7 @@ impl Solver<'_> {
         let count = self.clauses.len();
         let mut is_used = vec![false; count];
         is_used[count - 1] = true;
-        for id in (0..count)
-            .rev()
-            .filter(|&id| self.clauses.lits(id as u32).is_empty() || id + 1 < count)
-        {
+        for id in (0..count).rev().filter(|&id| self.clauses.lits(id as u32).is_empty() || id + 1 < count) {
             if let (true, Origin::Learned(hints)) = (is_used[id], &self.clauses.origins[id]) {
                 hints.iter().for_each(|&hint| is_used[hint as usize] = true);
             }
@@ -57,10 +54,7 @@ impl Solver<'_> {
                 }
                 origin => origin.clone(),
             };
-            proof.clauses.push(ProofClause {
-                lits: self.clauses.lits(id as u32).to_vec(),
-                origin,
-            });
+            proof.clauses.push(ProofClause { lits: self.clauses.lits(id as u32).to_vec(), origin });
         }
         proof
     }

@@ -28,14 +28,8 @@ impl Solver<'_> {
         lits.sort_by_key(|&lit| std::cmp::Reverse(rank(lit)));
         let (first, second) = (lits.first().copied(), lits.get(1).copied());
         if let (Some(first), Some(second)) = (first, second) {
-            self.watches[(!first).index()].push(Watch {
-                clause: id,
-                blocker: second,
-            });
-            self.watches[(!second).index()].push(Watch {
-                clause: id,
-                blocker: first,
-            });
+            self.watches[(!first).index()].push(Watch { clause: id, blocker: second });
+            self.watches[(!second).index()].push(Watch { clause: id, blocker: first });
         }
         let Some(first) = first else { return false };
         match (self.value(first), second.and_then(|second| self.value(second))) {
@@ -65,10 +59,7 @@ impl Solver<'_> {
     /// Opens a new level with a decision.
     pub(crate) fn decide(&mut self, lit: Lit) {
         self.counts.decisions += 1;
-        self.level_start.push(LevelStart {
-            trail: self.trail.len(),
-            asserted: self.asserted.len(),
-        });
+        self.level_start.push(LevelStart { trail: self.trail.len(), asserted: self.asserted.len() });
         self.assign(lit, NO_CLAUSE);
     }
 
@@ -146,10 +137,7 @@ impl Solver<'_> {
         if let Some(place) = (2..lits.len()).find(|&place| !is_false(lits[place])) {
             lits.swap(1, place);
             let watched = lits[1];
-            self.watches[(!watched).index()].push(Watch {
-                clause,
-                blocker: first,
-            });
+            self.watches[(!watched).index()].push(Watch { clause, blocker: first });
             return Visit::Moved;
         }
         match self.value(first) {

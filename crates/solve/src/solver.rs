@@ -75,11 +75,7 @@ impl Setup {
         debug_assert!((1..=3).contains(&conditions.len()));
         let mut padded = [Lit::NONE; 3];
         padded[..conditions.len()].copy_from_slice(conditions);
-        self.edges.push(ConditionalEdge {
-            from,
-            to,
-            conditions: padded,
-        });
+        self.edges.push(ConditionalEdge { from, to, conditions: padded });
         self.edges.len() as EdgeId - 1
     }
 
@@ -95,11 +91,7 @@ impl Setup {
         padded[..guards.len()].copy_from_slice(guards);
         let first_option = self.options.len() as u32;
         self.options.extend_from_slice(options);
-        self.choices.push(Choice {
-            guards: padded,
-            first_option,
-            option_count: options.len() as u32,
-        });
+        self.choices.push(Choice { guards: padded, first_option, option_count: options.len() as u32 });
     }
 
     /// How many choices there are.
@@ -140,10 +132,7 @@ impl Lists {
         for place in 0..count {
             start[place + 1] += start[place];
         }
-        Self {
-            start,
-            items: pairs.iter().map(|&(_, item)| item).collect(),
-        }
+        Self { start, items: pairs.iter().map(|&(_, item)| item).collect() }
     }
 
     #[inline]
@@ -279,13 +268,7 @@ fn choices_to_revisit(setup: &Setup, edges_of_lit: &Lists, node_count: usize) ->
     let (mut by_node, mut by_var) = (Vec::new(), Vec::new());
     for (id, choice) in setup.choices.iter().enumerate() {
         let id = id as u32;
-        by_var.extend(
-            choice
-                .guards
-                .iter()
-                .filter(|lit| lit.is_some())
-                .map(|lit| (lit.var() as u32, id)),
-        );
+        by_var.extend(choice.guards.iter().filter(|lit| lit.is_some()).map(|lit| (lit.var() as u32, id)));
         for &option in &setup.options[choice.first_option as usize..][..choice.option_count as usize] {
             by_var.push((option.var() as u32, id));
             for &edge in edges_of_lit.of(option.index()) {
@@ -299,8 +282,5 @@ fn choices_to_revisit(setup: &Setup, edges_of_lit: &Lists, node_count: usize) ->
             }
         }
     }
-    (
-        Lists::new(node_count, &mut by_node),
-        Lists::new(setup.telling_edge.len() / 2, &mut by_var),
-    )
+    (Lists::new(node_count, &mut by_node), Lists::new(setup.telling_edge.len() / 2, &mut by_var))
 }

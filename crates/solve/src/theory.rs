@@ -52,10 +52,8 @@ impl Solver<'_> {
             cycle.push((node, leads_on));
         }
         let used = cycle.iter().filter_map(|&(_, edge)| edge);
-        let mut lits: Vec<Lit> = used
-            .flat_map(|edge| self.setup.edges[edge as usize].conditions())
-            .map(|lit| !lit)
-            .collect();
+        let mut lits: Vec<Lit> =
+            used.flat_map(|edge| self.setup.edges[edge as usize].conditions()).map(|lit| !lit).collect();
         lits.sort_unstable();
         lits.dedup();
         self.clauses.add(&lits, Origin::Cycle(cycle))

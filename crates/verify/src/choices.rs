@@ -66,12 +66,8 @@ pub(crate) struct Choices {
 
 impl Choices {
     fn version_condition(&self, edge: EdgeId) -> Option<Lit> {
-        let is_version = |lit: &Lit| {
-            matches!(
-                self.meanings[lit.var()],
-                Meaning::Earlier(..) | Meaning::MaybeEarlier(..)
-            )
-        };
+        let is_version =
+            |lit: &Lit| matches!(self.meanings[lit.var()], Meaning::Earlier(..) | Meaning::MaybeEarlier(..));
         self.setup.conditions(edge).find(is_version)
     }
 
@@ -113,13 +109,7 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
             undecided_pairs: 0,
             undecided_reads: 0,
         };
-        Self {
-            state,
-            is_saturated,
-            choices,
-            pairs: FxHashMap::default(),
-            committed: FxHashMap::default(),
-        }
+        Self { state, is_saturated, choices, pairs: FxHashMap::default(), committed: FxHashMap::default() }
     }
 
     pub(crate) fn run(mut self) -> Choices {
@@ -180,11 +170,7 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
             options.push(option);
             self.option(entry.read, source, option);
         }
-        let clause = guard
-            .iter()
-            .map(|&lit| !lit)
-            .chain(options.iter().copied())
-            .collect();
+        let clause = guard.iter().map(|&lit| !lit).chain(options.iter().copied()).collect();
         self.give(clause, Given::OneSource { read: entry.read });
         self.choices.setup.add_choice(&guard, &options);
     }
@@ -245,13 +231,7 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
         let chains = 0..self.state.reach.chains().len();
         let on_chains =
             chains.filter_map(|chain| self.state.writers.first_from(key, chain as u32, from(chain), but));
-        let off_chain = self
-            .state
-            .writers
-            .off_chain(key)
-            .iter()
-            .copied()
-            .filter(|&txn| txn != but);
+        let off_chain = self.state.writers.off_chain(key).iter().copied().filter(|&txn| txn != but);
         on_chains.chain(off_chain).collect()
     }
 
@@ -262,22 +242,14 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
         let (install, commit) = (shape.install(txn), shape.commit(txn));
         let mut found = Vec::new();
         for chain in 0..reach.chains().len() {
-            let (from, to) = (
-                reach.end(commit, chain) + shape.install_gap(),
-                reach.first(install, chain),
-            );
+            let (from, to) = (reach.end(commit, chain) + shape.install_gap(), reach.first(install, chain));
             found.extend(self.state.writers.between(key, chain as u32, from, to));
             if !self.is_saturated {
                 found.extend(self.state.writers.first_from(key, chain as u32, to, txn));
             }
         }
-        let elsewhere = self
-            .state
-            .writers
-            .off_chain(key)
-            .iter()
-            .copied()
-            .chain(self.state.writers.maybe(key));
+        let elsewhere =
+            self.state.writers.off_chain(key).iter().copied().chain(self.state.writers.maybe(key));
         found.extend(elsewhere.filter(|&other| !reach.reaches(shape.install(other), commit)));
         found.retain(|&other| other != txn);
         found
@@ -303,9 +275,7 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
             return;
         }
         if conditions.is_empty() {
-            self.choices
-                .known
-                .push((shape.begin(reader), shape.commit(later), read));
+            self.choices.known.push((shape.begin(reader), shape.commit(later), read));
             return;
         }
         let because = Because::Overwritten { read, source, later };
@@ -319,9 +289,7 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
 
     fn give(&mut self, clause: Vec<Lit>, given: Given) {
         self.choices.given.push(given);
-        self.choices
-            .setup
-            .add_clause(clause, self.choices.given.len() as u32 - 1);
+        self.choices.setup.add_clause(clause, self.choices.given.len() as u32 - 1);
     }
 
     /// The literal that a transaction committed, if that is not certain.
@@ -365,10 +333,7 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
         let shape = self.problem().shape;
         let low_first = (shape.commit(low), shape.install(high));
         let high_first = (shape.commit(high), shape.install(low));
-        let guards: Vec<Lit> = [low, high]
-            .into_iter()
-            .filter_map(|txn| self.guard_of(txn))
-            .collect();
+        let guards: Vec<Lit> = [low, high].into_iter().filter_map(|txn| self.guard_of(txn)).collect();
         let lits = if guards.is_empty() || !shape.writers_exclude() {
             let lit = self.choices.setup.new_order_var(low_first, Some(high_first));
             self.choices.meanings.push(Meaning::Earlier(low, high));
@@ -382,24 +347,8 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
             self.give(clause, Given::OneEarlier(low, high));
             (lits[0], lits[1])
         };
-        self.edge(
-            low_first.0,
-            low_first.1,
-            &[lits.0],
-            Because::Versions {
-                earlier: low,
-                later: high,
-            },
-        );
-        self.edge(
-            high_first.0,
-            high_first.1,
-            &[lits.1],
-            Because::Versions {
-                earlier: high,
-                later: low,
-            },
-        );
+        self.edge(low_first.0, low_first.1, &[lits.0], Because::Versions { earlier: low, later: high });
+        self.edge(high_first.0, high_first.1, &[lits.1], Because::Versions { earlier: high, later: low });
         self.choices.setup.add_choice(&guards, &[lits.0, lits.1]);
         lits
     }

@@ -21,11 +21,8 @@ const CHAIN_LIMIT: usize = 256;
 
 pub(crate) fn cover(problem: &Problem<'_>, known: &KnownGraph, timeline: &Timeline) -> Chains {
     let node_count = timeline.node_count as usize;
-    let mut lists = if problem.level.sessions {
-        session_chains(problem)
-    } else {
-        greedy_chains(problem, known)
-    };
+    let mut lists =
+        if problem.level.sessions { session_chains(problem) } else { greedy_chains(problem, known) };
     lists.sort_by_key(|chain| std::cmp::Reverse(chain.len()));
     lists.truncate(chain_limit(node_count).saturating_sub(timeline.chains.len()));
     let mut chains = Chains::new(node_count);
@@ -50,16 +47,9 @@ fn session_chains(problem: &Problem<'_>) -> Vec<Vec<u32>> {
     let chain = |session| {
         let txns = problem.history.session_txns(session);
         let took_part = txns.filter(|txn| problem.status[txn.index()] != Status::Out);
-        took_part
-            .flat_map(|txn| nodes_of(problem, txn))
-            .collect::<Vec<u32>>()
+        took_part.flat_map(|txn| nodes_of(problem, txn)).collect::<Vec<u32>>()
     };
-    problem
-        .history
-        .sessions()
-        .map(chain)
-        .filter(|chain| !chain.is_empty())
-        .collect()
+    problem.history.sessions().map(chain).filter(|chain| !chain.is_empty()).collect()
 }
 
 /// Follows reads-from edges from writer to reader, each transaction on one chain.
@@ -71,10 +61,7 @@ fn greedy_chains(problem: &Problem<'_>, known: &KnownGraph) -> Vec<Vec<u32>> {
         return chains;
     };
     let txn_nodes = problem.history.txn_count() as u32 * shape.events;
-    for node in order
-        .into_iter()
-        .filter(|&node| node < txn_nodes && node == shape.begin(shape.txn(node)))
-    {
+    for node in order.into_iter().filter(|&node| node < txn_nodes && node == shape.begin(shape.txn(node))) {
         let txn = shape.txn(node);
         if problem.status[txn.index()] == Status::Out {
             continue;

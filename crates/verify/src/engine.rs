@@ -19,29 +19,17 @@ use crate::{Answer, Verdict, cover, guess};
 
 /// Decides a level for which every operation of the history is indexed.
 pub(crate) fn decide(history: &History, index: &Index, level: &Level, options: &Options<'_>) -> Answer {
-    let mut run = Run {
-        options,
-        stats: Stats::default(),
-        since: (options.clock)(),
-    };
+    let mut run = Run { options, stats: Stats::default(), since: (options.clock)() };
     let verdict = match Problem::new(history, index, level) {
         Err((problem, flaw)) => Verdict::Violated(explain_flaw(&problem, &flaw)),
         Ok(mut problem) => run.explain(&mut problem),
     };
-    Answer {
-        verdict,
-        stats: run.stats,
-    }
+    Answer { verdict, stats: run.stats }
 }
 
 fn explain_flaw(problem: &Problem<'_>, flaw: &Flaw) -> Certificate {
     let known = KnownGraph::new(0);
-    let evidence = Evidence {
-        problem,
-        known: &known,
-        drops: &[],
-        may_reach: &|_, _| true,
-    };
+    let evidence = Evidence { problem, known: &known, drops: &[], may_reach: &|_, _| true };
     ProofBuilder::new(evidence).flaw(flaw)
 }
 
@@ -86,15 +74,10 @@ impl Run<'_> {
     }
 
     fn saturate(&mut self, state: &mut Saturation<'_, '_>) -> Result<(), Stop> {
-        let result = state.start().and_then(|()| {
-            if self.options.stages.saturate {
-                state.run(self.options.limit)
-            } else {
-                Ok(())
-            }
-        });
-        self.stats
-            .set("known edges", state.known.graph.edge_count() as u64);
+        let result = state
+            .start()
+            .and_then(|()| if self.options.stages.saturate { state.run(self.options.limit) } else { Ok(()) });
+        self.stats.set("known edges", state.known.graph.edge_count() as u64);
         self.stats.set("rounds", state.rounds);
         self.stats.set("dropped sources", state.drops.len() as u64);
         self.stats.set("settled reads", state.settled.len() as u64);
@@ -112,10 +95,7 @@ impl Run<'_> {
         if self.options.stages.components && choices.setup.choice_count() > 0 {
             let sizes = component_sizes(&state.known, &choices.setup);
             self.stats.set("components", sizes.len() as u64);
-            self.stats.set(
-                "largest component",
-                u64::from(sizes.iter().copied().max().unwrap_or(0)),
-            );
+            self.stats.set("largest component", u64::from(sizes.iter().copied().max().unwrap_or(0)));
             self.end_stage("components");
         }
         let order = guess::guess(state.problem, &state.known, self.options.stages.guess);
@@ -125,11 +105,7 @@ impl Run<'_> {
         }
         let graph = IncrementalOrder::new(&state.known.graph, &order);
         let stages = self.options.stages;
-        let habits = Habits {
-            lazy: stages.lazy,
-            polarity: stages.polarity,
-            seed: self.options.seed,
-        };
+        let habits = Habits { lazy: stages.lazy, polarity: stages.polarity, seed: self.options.seed };
         let mut solver = Solver::new(&choices.setup, graph, habits);
         self.stats.set("guessed wrong", solver.violated_count());
         self.end_stage("guess");
@@ -148,9 +124,7 @@ impl Run<'_> {
             solve::Answer::Stopped => Verdict::Undecided(reached.unwrap_or(Limit::Interrupt)),
             solve::Answer::Contradiction => {
                 let proof = solver.proof();
-                Verdict::Violated(with_evidence(state, |builder| {
-                    builder.refutation(&choices, &proof)
-                }))
+                Verdict::Violated(with_evidence(state, |builder| builder.refutation(&choices, &proof)))
             }
         };
         self.end_stage("prove");
@@ -178,23 +152,15 @@ fn with_evidence(
     let chains = state.reach.chains();
     let may_reach =
         |node: u32, to: u32| !is_exact || chains.chain_of(to) == order::NONE || state.reach.reaches(node, to);
-    let evidence = Evidence {
-        problem: state.problem,
-        known: &state.known,
-        drops: &state.drops,
-        may_reach: &may_reach,
-    };
+    let evidence =
+        Evidence { problem: state.problem, known: &state.known, drops: &state.drops, may_reach: &may_reach };
     make(ProofBuilder::new(evidence))
 }
 
 /// The order as a certificate.
 fn accepted(problem: &Problem<'_>, choices: &Choices, solver: &Solver<'_>) -> Certificate {
     let shape = problem.shape;
-    let mut took_part: Vec<bool> = problem
-        .status
-        .iter()
-        .map(|&status| status == Status::In)
-        .collect();
+    let mut took_part: Vec<bool> = problem.status.iter().map(|&status| status == Status::In).collect();
     for (var, meaning) in choices.meanings.iter().enumerate() {
         if let Meaning::Committed(txn) = *meaning {
             took_part[txn.index()] = solver.value(solve::Lit::positive(var as u32)) == Some(true);
@@ -204,8 +170,5 @@ fn accepted(problem: &Problem<'_>, choices: &Choices, solver: &Solver<'_>) -> Ce
     let is_event = |&node: &u32| node < txn_nodes && took_part[shape.txn(node).index()];
     let order = solver.order().into_iter().filter(is_event).map(Node).collect();
     let is_taken = |&txn: &TxnId| took_part[txn.index()] && problem.history.outcome(txn) == Outcome::Unknown;
-    Certificate::Holds {
-        order,
-        committed_unknown: problem.history.txns().filter(is_taken).collect(),
-    }
+    Certificate::Holds { order, committed_unknown: problem.history.txns().filter(is_taken).collect() }
 }

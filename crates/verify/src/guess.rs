@@ -40,16 +40,12 @@ fn time_hint(problem: &Problem<'_>, node: u32) -> u64 {
     let txn = shape.txn(node);
     let times = problem.history.times(txn);
     let time = if node == shape.commit(txn) {
-        middle(
-            times.commit_request.or(times.begin_request),
-            times.commit_response,
-        )
+        middle(times.commit_request.or(times.begin_request), times.commit_response)
     } else {
         middle(times.begin_request, times.begin_response)
     };
     // Order-preserving from signed to unsigned.
-    time.or_else(|| neighbour_time(problem, txn))
-        .map_or(u64::MAX, |time| (time as u64) ^ (1 << 63))
+    time.or_else(|| neighbour_time(problem, txn)).map_or(u64::MAX, |time| (time as u64) ^ (1 << 63))
 }
 
 fn middle(from: Option<i64>, to: Option<i64>) -> Option<i64> {

@@ -52,10 +52,7 @@ pub(crate) struct KnownGraph {
 
 impl KnownGraph {
     pub(crate) fn new(node_count: usize) -> Self {
-        Self {
-            graph: Digraph::new(node_count),
-            reasons: Vec::new(),
-        }
+        Self { graph: Digraph::new(node_count), reasons: Vec::new() }
     }
 
     pub(crate) fn add(&mut self, from: u32, to: u32, reason: Reason) -> EdgeId {

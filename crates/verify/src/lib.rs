@@ -62,10 +62,7 @@ pub fn verify(
         return Err(Unsupported { op });
     }
     if !level.sessions {
-        let stronger = Level {
-            sessions: true,
-            ..*level
-        };
+        let stronger = Level { sessions: true, ..*level };
         let answer = engine::decide(history, index, &stronger, options);
         if !matches!(answer.verdict, Verdict::Violated(_)) {
             return Ok(answer);

@@ -30,13 +30,7 @@ pub struct Stages {
 
 impl Default for Stages {
     fn default() -> Self {
-        Self {
-            saturate: true,
-            guess: true,
-            components: true,
-            lazy: true,
-            polarity: true,
-        }
+        Self { saturate: true, guess: true, components: true, lazy: true, polarity: true }
     }
 }
 
@@ -74,11 +68,6 @@ pub struct Options<'a> {
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Self {
-            seed: 0,
-            stages: Stages::default(),
-            clock: &|| Duration::ZERO,
-            limit: &|| None,
-        }
+        Self { seed: 0, stages: Stages::default(), clock: &|| Duration::ZERO, limit: &|| None }
     }
 }

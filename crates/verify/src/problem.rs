@@ -130,17 +130,12 @@ impl<'a> Problem<'a> {
                 Status::In => return Err(Flaw::Finding(finding.clone())),
                 Status::Maybe => {
                     self.status[finding.txn.index()] = Status::Out;
-                    self.impossible
-                        .push((finding.txn, Refusal::Finding(number as u32)));
+                    self.impossible.push((finding.txn, Refusal::Finding(number as u32)));
                 }
                 Status::Out => {}
             }
         }
-        if !self
-            .history
-            .txns()
-            .any(|txn| self.history.outcome(txn) == Outcome::Unknown)
-        {
+        if !self.history.txns().any(|txn| self.history.outcome(txn) == Outcome::Unknown) {
             return Ok(());
         }
         let result = self.follow_consequences();
@@ -202,10 +197,8 @@ impl<'a> Problem<'a> {
         let mut queue: Vec<TxnId> = self.history.txns().filter(|&txn| self.is_in(txn)).collect();
         while let Some(txn) = queue.pop() {
             for read in self.index.reads_of(txn) {
-                let sources: Vec<u32> = self
-                    .live_sources(read as u32)
-                    .filter(|&write| write != INITIAL)
-                    .collect();
+                let sources: Vec<u32> =
+                    self.live_sources(read as u32).filter(|&write| write != INITIAL).collect();
                 for write in sources {
                     let writer = self.writer(write);
                     if self.status[writer.index()] == Status::Maybe && !is_useful[writer.index()] {

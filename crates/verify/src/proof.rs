@@ -72,14 +72,8 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
         let not_committed = problem.impossible.iter().enumerate();
         Self {
             search: PathSearch::new(evidence.known.graph.node_count()),
-            drop_of: evidence
-                .drops
-                .iter()
-                .map(|&drop| ((drop.read, drop.candidate), drop))
-                .collect(),
-            not_committed: not_committed
-                .map(|(number, &(txn, _))| (txn, number as u32))
-                .collect(),
+            drop_of: evidence.drops.iter().map(|&drop| ((drop.read, drop.candidate), drop)).collect(),
+            not_committed: not_committed.map(|(number, &(txn, _))| (txn, number as u32)).collect(),
             needed_by: problem.needed.iter().copied().collect(),
             paths: FxHashMap::default(),
             step_of: FxHashMap::default(),
@@ -103,9 +97,8 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
 
     fn cyclic(&mut self, edges: &[EdgeId]) {
         // A path is written between transactions, so it must not start on the line of time.
-        let start = edges
-            .iter()
-            .position(|&edge| self.evidence.known.graph.edge(edge).from < self.txn_nodes());
+        let start =
+            edges.iter().position(|&edge| self.evidence.known.graph.edge(edge).from < self.txn_nodes());
         let edges = [&edges[start.unwrap_or(0)..], &edges[..start.unwrap_or(0)]].concat();
         let path = self.compress(&edges);
         self.collect(edges_of(&path));
@@ -128,12 +121,7 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
 
     fn initial_overwritten(&mut self, read: u32, writer: TxnId) {
         let edge_count = self.evidence.known.graph.edge_count() as u32;
-        let drop = Drop {
-            read,
-            candidate: INITIAL,
-            why: Dropped::Between(writer),
-            edge_count,
-        };
+        let drop = Drop { read, candidate: INITIAL, why: Dropped::Between(writer), edge_count };
         let premises = self.drop_premises(drop);
         self.collect(premises);
         self.collect(vec![Fact::From(read)]);
@@ -193,10 +181,9 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
                 let reader = self.evidence.problem.reader(read);
                 (vec![Fact::From(read)], Some((from, shape.begin(reader))))
             }
-            Reason::Exclusive(_) => (
-                Vec::new(),
-                Some((shape.install(shape.txn(from)), shape.commit(shape.txn(to)))),
-            ),
+            Reason::Exclusive(_) => {
+                (Vec::new(), Some((shape.install(shape.txn(from)), shape.commit(shape.txn(to)))))
+            }
         };
         for txn in [from, to].into_iter().filter_map(|node| self.unknown_txn(node)) {
             facts.extend(self.committed_facts(txn));
@@ -212,10 +199,8 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
         let shape = self.evidence.problem.shape;
         let begin = shape.begin(self.evidence.problem.reader(drop.read));
         let writer = (drop.candidate != INITIAL).then(|| self.evidence.problem.writer(drop.candidate));
-        let mut facts: Vec<Fact> = writer
-            .into_iter()
-            .flat_map(|writer| self.committed_facts(writer))
-            .collect();
+        let mut facts: Vec<Fact> =
+            writer.into_iter().flat_map(|writer| self.committed_facts(writer)).collect();
         let mut ends = Vec::new();
         match drop.why {
             Dropped::After => ends.extend(writer.map(|writer| (begin, shape.commit(writer)))),
@@ -239,20 +224,12 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
 
     /// All candidates by value other than the one it came from, as facts that they are not the source.
     fn other_drop_facts(&self, read: u32, but: u32) -> Vec<Fact> {
-        let others = self
-            .candidates(read)
-            .into_iter()
-            .filter(|&candidate| candidate != but);
-        others
-            .map(|candidate| Fact::NotFrom { read, candidate })
-            .collect()
+        let others = self.candidates(read).into_iter().filter(|&candidate| candidate != but);
+        others.map(|candidate| Fact::NotFrom { read, candidate }).collect()
     }
 
     fn all_drop_facts(&self, read: u32) -> Vec<Fact> {
-        self.candidates(read)
-            .into_iter()
-            .map(|candidate| Fact::NotFrom { read, candidate })
-            .collect()
+        self.candidates(read).into_iter().map(|candidate| Fact::NotFrom { read, candidate }).collect()
     }
 
     /// The sources of a read by value alone, as the checker sees them.
@@ -260,17 +237,8 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
         let problem = self.evidence.problem;
         let sources = problem.index.sources(read as usize);
         let reader = problem.reader(read);
-        let writes = sources
-            .writes
-            .iter()
-            .copied()
-            .filter(|&write| problem.writer(write) != reader);
-        sources
-            .initial
-            .then_some(INITIAL)
-            .into_iter()
-            .chain(writes)
-            .collect()
+        let writes = sources.writes.iter().copied().filter(|&write| problem.writer(write) != reader);
+        sources.initial.then_some(INITIAL).into_iter().chain(writes).collect()
     }
 
     /// The transaction of a node, if its outcome is unknown.
@@ -337,11 +305,7 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
     }
 
     fn not_committed_fact(&self, txn: TxnId) -> Vec<Fact> {
-        self.not_committed
-            .get(&txn)
-            .map(|&number| Fact::NotCommitted(number))
-            .into_iter()
-            .collect()
+        self.not_committed.get(&txn).map(|&number| Fact::NotCommitted(number)).into_iter().collect()
     }
 
     fn write(&mut self, fact: Fact) -> StepId {
@@ -473,10 +437,7 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
         let number = self.not_committed[&writer];
         let refused = self.step_of[&Fact::NotCommitted(number)];
         let rule = self.source_committed(read, candidate);
-        self.push(
-            vec![!self.read_from(read, candidate)],
-            Rule::Derived(vec![refused, rule]),
-        )
+        self.push(vec![!self.read_from(read, candidate)], Rule::Derived(vec![refused, rule]))
     }
 
     fn write_not_committed(&mut self, number: u32) -> StepId {
@@ -526,11 +487,7 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
     pub(crate) fn read_from(&self, read: u32, source: u32) -> Lit {
         let problem = self.evidence.problem;
         let op = problem.index.reads()[read as usize].op;
-        let source = if source == INITIAL {
-            Source::Initial
-        } else {
-            Source::Txn(problem.writer(source))
-        };
+        let source = if source == INITIAL { Source::Initial } else { Source::Txn(problem.writer(source)) };
         Lit::read_from(op, source)
     }
 
@@ -541,15 +498,8 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
 
     pub(crate) fn sources(&mut self, read: u32) -> StepId {
         let problem = self.evidence.problem;
-        let literals = self
-            .candidates(read)
-            .into_iter()
-            .map(|source| self.read_from(read, source));
-        let clause = self
-            .unless_committed(problem.reader(read))
-            .into_iter()
-            .chain(literals)
-            .collect();
+        let literals = self.candidates(read).into_iter().map(|source| self.read_from(read, source));
+        let clause = self.unless_committed(problem.reader(read)).into_iter().chain(literals).collect();
         self.push(clause, Rule::Sources(problem.index.reads()[read as usize].op))
     }
 
@@ -557,34 +507,21 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
         let problem = self.evidence.problem;
         let shape = problem.shape;
         let begin = Node(shape.begin(problem.reader(read)));
-        let commit = if source == INITIAL {
-            Node::INITIAL
-        } else {
-            Node(shape.commit(problem.writer(source)))
-        };
-        self.push(
-            vec![!self.read_from(read, source), Lit::before(commit, begin)],
-            Rule::ReadAfterWrite,
-        )
+        let commit =
+            if source == INITIAL { Node::INITIAL } else { Node(shape.commit(problem.writer(source))) };
+        self.push(vec![!self.read_from(read, source), Lit::before(commit, begin)], Rule::ReadAfterWrite)
     }
 
     pub(crate) fn source_committed(&mut self, read: u32, source: u32) -> StepId {
         let writer = self.evidence.problem.writer(source);
-        self.push(
-            vec![!self.read_from(read, source), Lit::committed(writer)],
-            Rule::ReadCommitted,
-        )
+        self.push(vec![!self.read_from(read, source), Lit::committed(writer)], Rule::ReadCommitted)
     }
 
     pub(crate) fn two_writers(&mut self, first: TxnId, second: TxnId) -> StepId {
         let shape = self.evidence.problem.shape;
         let earlier = |a: TxnId, b: TxnId| Lit::before(Node(shape.commit(a)), Node(shape.install(b)));
         let mut clause = vec![earlier(first, second), earlier(second, first)];
-        clause.extend(
-            [first, second]
-                .into_iter()
-                .filter_map(|txn| self.unless_committed(txn)),
-        );
+        clause.extend([first, second].into_iter().filter_map(|txn| self.unless_committed(txn)));
         self.push(clause, Rule::TwoWriters)
     }
 
@@ -596,10 +533,7 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
             let commit = Node(shape.commit(problem.writer(source)));
             clause.push(!Lit::before(commit, Node(shape.install(later))));
         }
-        clause.push(Lit::before(
-            Node(shape.begin(problem.reader(read))),
-            Node(shape.commit(later)),
-        ));
+        clause.push(Lit::before(Node(shape.begin(problem.reader(read))), Node(shape.commit(later))));
         clause.extend(self.unless_committed(later));
         self.push(clause, Rule::Overwritten)
     }
@@ -610,11 +544,7 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
             return None;
         }
         let next = nodes.iter().cycle().skip(1);
-        let clause = nodes
-            .iter()
-            .zip(next)
-            .map(|(&a, &b)| !Lit::before(Node(a), Node(b)))
-            .collect();
+        let clause = nodes.iter().zip(next).map(|(&a, &b)| !Lit::before(Node(a), Node(b))).collect();
         Some(self.push(clause, Rule::Cycle))
     }
 
@@ -658,10 +588,7 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
     /// A cheapest path among the edges that were there when there were this many.
     pub(crate) fn path(&mut self, from: u32, to: u32, edge_count: u32) -> Path {
         if from == to {
-            return Path {
-                nodes: vec![from],
-                hops: Vec::new(),
-            };
+            return Path { nodes: vec![from], hops: Vec::new() };
         }
         if let Some(path) = self.paths.get(&(from, to, edge_count)) {
             return path.clone();
@@ -669,9 +596,7 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
         let known = self.evidence.known;
         let may_reach = self.evidence.may_reach;
         let cost = |edge: EdgeId| (edge < edge_count).then(|| known.reason(edge).cost());
-        let found = self
-            .search
-            .find(&known.graph, from, to, cost, |node| may_reach(node, to));
+        let found = self.search.find(&known.graph, from, to, cost, |node| may_reach(node, to));
         let path = self.compress(&found.expect("what was derived from a path has that path"));
         self.paths.insert((from, to, edge_count), path.clone());
         path
@@ -682,10 +607,7 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
         let known = self.evidence.known;
         let ends = |place: usize| known.graph.edge(edges[place]);
         let reason = |place: usize| known.reason(edges[place]);
-        let mut path = Path {
-            nodes: vec![ends(0).from],
-            hops: Vec::new(),
-        };
+        let mut path = Path { nodes: vec![ends(0).from], hops: Vec::new() };
         let mut place = 0;
         while place < edges.len() {
             let from = ends(place).from;

@@ -17,11 +17,7 @@ impl ProofBuilder<'_, '_> {
     pub(crate) fn refutation(mut self, choices: &Choices, proof: &Proof) -> Certificate {
         let mut step_of: Vec<StepId> = Vec::with_capacity(proof.clauses.len());
         for clause in &proof.clauses {
-            let lits = clause
-                .lits
-                .iter()
-                .map(|&lit| self.meaning(choices, lit))
-                .collect();
+            let lits = clause.lits.iter().map(|&lit| self.meaning(choices, lit)).collect();
             let step = match &clause.origin {
                 Origin::Given(tag) => self.given(choices.given[*tag as usize], lits),
                 Origin::Cycle(cycle) => self.found_cycle(choices, cycle, lits),
@@ -58,10 +54,7 @@ impl ProofBuilder<'_, '_> {
             Given::OneSource { read } => {
                 let reader = self.evidence.problem.reader(read);
                 let is_option = |&candidate: &u32| lits.contains(&self.read_from(read, candidate));
-                let gone = self
-                    .candidates(read)
-                    .into_iter()
-                    .filter(|candidate| !is_option(candidate));
+                let gone = self.candidates(read).into_iter().filter(|candidate| !is_option(candidate));
                 let facts: Vec<Fact> = gone.map(|candidate| Fact::NotFrom { read, candidate }).collect();
                 self.collect(facts.clone());
                 self.collect(self.committed_facts(reader));
@@ -112,11 +105,7 @@ impl ProofBuilder<'_, '_> {
 
     fn cheapest_known(&self, from: u32, to: u32) -> EdgeId {
         let known = self.evidence.known;
-        let edges = known
-            .graph
-            .out_edges(from)
-            .filter(|&(_, end)| end == to)
-            .map(|(edge, _)| edge);
+        let edges = known.graph.out_edges(from).filter(|&(_, end)| end == to).map(|(edge, _)| edge);
         edges
             .min_by_key(|&edge| (known.reason(edge).cost(), edge))
             .expect("the solver's known edges are known")

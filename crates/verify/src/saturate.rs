@@ -90,10 +90,8 @@ struct Readers {
 
 impl Readers {
     fn new(problem: &Problem<'_>) -> Self {
-        let mut readers = Self {
-            first: vec![NONE; problem.index.writes().len()],
-            next: vec![NONE; problem.source.len()],
-        };
+        let mut readers =
+            Self { first: vec![NONE; problem.index.writes().len()], next: vec![NONE; problem.source.len()] };
         for (read, &source) in problem.source.iter().enumerate() {
             if !matches!(source, INITIAL | OPEN | UNUSED) {
                 readers.add(source, read as u32);
@@ -247,11 +245,7 @@ impl<'p, 'a> Saturation<'p, 'a> {
             return Ok(());
         }
         let shape = self.problem.shape;
-        self.add(
-            shape.begin(reader),
-            shape.commit(later),
-            Reason::Overwritten(read),
-        )
+        self.add(shape.begin(reader), shape.commit(later), Reason::Overwritten(read))
     }
 
     /// More of these chains reach `begin(txn)`: it sees more versions.
@@ -280,20 +274,13 @@ impl<'p, 'a> Saturation<'p, 'a> {
             return Ok(());
         };
         if source == INITIAL {
-            return Err(Contradiction::Overwritten {
-                read,
-                writer: visible,
-            });
+            return Err(Contradiction::Overwritten { read, writer: visible });
         }
         let writer = self.problem.writer(source);
         if visible == writer {
             return Ok(());
         }
-        self.add(
-            shape.commit(visible),
-            shape.install(writer),
-            Reason::Visible(read),
-        )
+        self.add(shape.commit(visible), shape.install(writer), Reason::Visible(read))
     }
 
     /// A read of the initial state comes before every writer of the key.
@@ -318,11 +305,7 @@ impl<'p, 'a> Saturation<'p, 'a> {
 
     fn wake_readers_of(&mut self, write: u32) {
         let mut place = self.open_of_write.partition_point(|&(known, _)| known < write);
-        while let Some(&(_, open)) = self
-            .open_of_write
-            .get(place)
-            .filter(|&&(known, _)| known == write)
-        {
+        while let Some(&(_, open)) = self.open_of_write.get(place).filter(|&&(known, _)| known == write) {
             if self.problem.source[self.problem.open[open as usize].read as usize] == OPEN {
                 self.wake(open);
             }
@@ -341,12 +324,7 @@ impl<'p, 'a> Saturation<'p, 'a> {
         candidates.retain(|&candidate| match self.why_not(read, candidate) {
             None => true,
             Some(why) => {
-                self.drops.push(Drop {
-                    read,
-                    candidate,
-                    why,
-                    edge_count,
-                });
+                self.drops.push(Drop { read, candidate, why, edge_count });
                 false
             }
         });
@@ -373,9 +351,7 @@ impl<'p, 'a> Saturation<'p, 'a> {
             let from = writer.map_or(0, |writer| self.reach.first(shape.install(writer), chain));
             let to = self.reach.end(begin, chain);
             if from < to
-                && let Some(between) = self
-                    .writers
-                    .any_between(external.key, chain as u32, from, to, but)
+                && let Some(between) = self.writers.any_between(external.key, chain as u32, from, to, but)
             {
                 return Some(Dropped::Between(between));
             }
@@ -403,9 +379,7 @@ impl<'p, 'a> Saturation<'p, 'a> {
                 self.precede_next_version(writer, source, key, chain)?;
             }
         }
-        chains
-            .into_iter()
-            .try_for_each(|chain| self.follow_visible(read, source, chain))
+        chains.into_iter().try_for_each(|chain| self.follow_visible(read, source, chain))
     }
 
     /// An unknown transaction must have committed: its writes count for everybody, and its reads must be explained.
@@ -461,10 +435,7 @@ impl<'p, 'a> Saturation<'p, 'a> {
         let graph = &self.known.graph;
         let found = order::components(graph.node_count(), |node| graph.out_edges(node).map(|(_, to)| to));
         let sizes = found.sizes();
-        let smallest = (0..found.count)
-            .filter(|&id| sizes[id] > 1)
-            .min_by_key(|&id| sizes[id])
-            .unwrap_or(0);
+        let smallest = (0..found.count).filter(|&id| sizes[id] > 1).min_by_key(|&id| sizes[id]).unwrap_or(0);
         let nodes: Vec<u32> = (0..graph.node_count() as u32)
             .filter(|&node| found.of[node as usize] == smallest as u32)
             .collect();

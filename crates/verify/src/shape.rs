@@ -16,10 +16,7 @@ pub(crate) struct Shape {
 
 impl Shape {
     pub(crate) fn of(level: &Level) -> Self {
-        Self {
-            core: level.core,
-            events: level.events_per_txn(),
-        }
+        Self { core: level.core, events: level.events_per_txn() }
     }
 
     #[inline]

@@ -14,10 +14,7 @@ pub struct Stats {
 impl Stats {
     /// The count of this name, 0 if there is none.
     pub fn count(&self, name: &str) -> u64 {
-        self.counts
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map_or(0, |&(_, count)| count)
+        self.counts.iter().find(|(known, _)| *known == name).map_or(0, |&(_, count)| count)
     }
 
     pub(crate) fn set(&mut self, name: &'static str, count: u64) {

@@ -20,19 +20,13 @@ struct Moment {
 fn begin_moment(times: &TxnTimes) -> Moment {
     Moment {
         request: times.begin_request,
-        response: times
-            .begin_response
-            .or(times.commit_request)
-            .or(times.commit_response),
+        response: times.begin_response.or(times.commit_request).or(times.commit_response),
     }
 }
 
 fn commit_moment(times: &TxnTimes, outcome: Outcome) -> Moment {
     Moment {
-        request: times
-            .commit_request
-            .or(times.begin_response)
-            .or(times.begin_request),
+        request: times.commit_request.or(times.begin_response).or(times.begin_request),
         response: times.commit_response.filter(|_| outcome == Outcome::Committed),
     }
 }
@@ -58,23 +52,15 @@ fn lines(problem: &Problem<'_>, txns: impl Iterator<Item = TxnId>) -> Vec<Line> 
             RealTime::Ignored => {}
             RealTime::Strict => {
                 to_begins.over.extend(ended);
-                to_begins
-                    .not_begun
-                    .extend(begin.request.map(|time| (time, begin_node)));
+                to_begins.not_begun.extend(begin.request.map(|time| (time, begin_node)));
             }
             RealTime::ToCommits | RealTime::AllButBegins => {
-                to_commits
-                    .over
-                    .extend(begin.response.map(|time| (time, begin_node)));
+                to_commits.over.extend(begin.response.map(|time| (time, begin_node)));
                 to_commits.over.extend(ended);
-                to_commits
-                    .not_begun
-                    .extend(commit.request.map(|time| (time, commit_node)));
+                to_commits.not_begun.extend(commit.request.map(|time| (time, commit_node)));
                 if problem.level.real_time == RealTime::AllButBegins {
                     to_begins.over.extend(ended);
-                    to_begins
-                        .not_begun
-                        .extend(begin.request.map(|time| (time, begin_node)));
+                    to_begins.not_begun.extend(begin.request.map(|time| (time, begin_node)));
                 }
             }
         }
@@ -95,10 +81,7 @@ pub(crate) struct Timeline {
 impl Timeline {
     pub(crate) fn new(problem: &Problem<'_>) -> Self {
         let transactions = problem.history.txn_count() as u32 * problem.shape.events;
-        let mut timeline = Self {
-            node_count: transactions,
-            ..Self::default()
-        };
+        let mut timeline = Self { node_count: transactions, ..Self::default() };
         if problem.level.real_time == RealTime::Ignored || !problem.history.has_times() {
             return timeline;
         }

@@ -21,12 +21,7 @@ fn place(chain: u32, position: u32) -> u64 {
 impl Writers {
     pub(crate) fn new(problem: &Problem<'_>, chains: &Chains) -> Self {
         let keys = problem.history.keys().len();
-        let mut writers = Self {
-            start: vec![0],
-            place: Vec::new(),
-            txn: Vec::new(),
-            maybe: Vec::new(),
-        };
+        let mut writers = Self { start: vec![0], place: Vec::new(), txn: Vec::new(), maybe: Vec::new() };
         let mut entries = Vec::new();
         for key in (0..keys as u32).map(KeyId) {
             entries.clear();
@@ -87,10 +82,8 @@ impl Writers {
         if from >= to {
             return &[];
         }
-        let (start, end) = (
-            self.lower_bound(key, place(chain, from)),
-            self.lower_bound(key, place(chain, to)),
-        );
+        let (start, end) =
+            (self.lower_bound(key, place(chain, from)), self.lower_bound(key, place(chain, to)));
         &self.txn[start..end]
     }
 
@@ -104,10 +97,7 @@ impl Writers {
         to: u32,
         but: [TxnId; 2],
     ) -> Option<TxnId> {
-        self.between(key, chain, from, to)
-            .iter()
-            .copied()
-            .find(|txn| !but.contains(txn))
+        self.between(key, chain, from, to).iter().copied().find(|txn| !but.contains(txn))
     }
 
     /// The writers of a key that are on no chain.
@@ -123,18 +113,12 @@ impl Writers {
     /// The writers of a key that only may have taken part.
     pub(crate) fn maybe(&self, key: KeyId) -> impl Iterator<Item = TxnId> + '_ {
         let start = self.maybe.partition_point(|&(known, _)| known < key);
-        self.maybe[start..]
-            .iter()
-            .take_while(move |&&(known, _)| known == key)
-            .map(|&(_, txn)| txn)
+        self.maybe[start..].iter().take_while(move |&&(known, _)| known == key).map(|&(_, txn)| txn)
     }
 
     /// How many pairs of writers of one key there are: what enumerating them would cost.
     pub(crate) fn pair_count(&self) -> u64 {
         let pairs = |count: u64| count * count.saturating_sub(1) / 2;
-        self.start
-            .windows(2)
-            .map(|ends| pairs(u64::from(ends[1] - ends[0])))
-            .sum()
+        self.start.windows(2).map(|ends| pairs(u64::from(ends[1] - ends[0]))).sum()
     }
 }
