@@ -22,11 +22,7 @@ pub struct Disagreement {
 impl fmt::Display for Disagreement {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.level.name().unwrap_or("a level without a name");
-        writeln!(
-            out,
-            "{name}, clock skew {}: {}",
-            self.level.clock_skew, self.problem
-        )?;
+        writeln!(out, "{name}, clock skew {}: {}", self.level.clock_skew, self.problem)?;
         out.write_str(&self.history)
     }
 }
@@ -75,23 +71,13 @@ fn problem(
     let expected = oracle::holds(history, level);
     let word = |holds: bool| if holds { "holds" } else { "violated" };
     if verdict != expected {
-        return Some(format!(
-            "the engine says {}, and the oracle {}",
-            word(verdict),
-            word(expected)
-        ));
+        return Some(format!("the engine says {}, and the oracle {}", word(verdict), word(expected)));
     }
     if matches!(certificate, Certificate::Holds { .. }) != verdict {
-        return Some(format!(
-            "the verdict is {}, and the certificate is for the other",
-            word(verdict)
-        ));
+        return Some(format!("the verdict is {}, and the certificate is for the other", word(verdict)));
     }
     let flaw = certify::check(history, level, &certificate).err()?;
-    Some(format!(
-        "{} is right, but its certificate is not: {flaw}",
-        word(verdict)
-    ))
+    Some(format!("{} is right, but its certificate is not: {flaw}", word(verdict)))
 }
 
 #[cfg(test)]
@@ -104,13 +90,7 @@ mod tests {
             formats::notation::parse("a: r(x)=0 w(x)=1 r(y)=0\nb: r(x)=0 w(x)=2\nc: w(y)=3").unwrap();
         let gullible = |_: &History, _: &Level| {
             let (order, committed_unknown) = (Vec::new(), Vec::new());
-            (
-                true,
-                Certificate::Holds {
-                    order,
-                    committed_unknown,
-                },
-            )
+            (true, Certificate::Holds { order, committed_unknown })
         };
         let wrong = agree(&history, &Level::SERIALIZABLE, &gullible).unwrap_err();
         assert_eq!(

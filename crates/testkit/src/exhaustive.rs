@@ -29,9 +29,7 @@ type Txn = (Outcome, Vec<Letter>);
 impl Scope {
     /// All histories of the scope.
     pub fn histories(&self) -> impl Iterator<Item = History> + '_ {
-        self.words()
-            .filter(|word| self.is_least(word))
-            .map(|word| self.sketch(&word).build())
+        self.words().filter(|word| self.is_least(word)).map(|word| self.sketch(&word).build())
     }
 
     /// All sequences of transactions.
@@ -63,56 +61,38 @@ impl Scope {
         let mut longest = programs.clone();
         for _ in 0..self.ops {
             let extend = |program: &Vec<Letter>| {
-                letters
-                    .iter()
-                    .map(|&op| [&program[..], &[op]].concat())
-                    .collect::<Vec<_>>()
+                letters.iter().map(|&op| [&program[..], &[op]].concat()).collect::<Vec<_>>()
             };
             longest = longest.iter().flat_map(extend).collect();
             programs.extend(longest.iter().cloned());
         }
         programs.remove(0);
-        let with_outcome = |program: Vec<Letter>| {
-            self.outcomes
-                .iter()
-                .map(move |&outcome| (outcome, program.clone()))
-        };
+        let with_outcome =
+            |program: Vec<Letter>| self.outcomes.iter().map(move |&outcome| (outcome, program.clone()));
         programs.into_iter().flat_map(with_outcome).collect()
     }
 
     /// Whether no renaming gives a smaller word.
     fn is_least(&self, word: &[Txn]) -> bool {
         let values: Vec<Vec<usize>> = permutations(self.values - 1)
-            .map(|others| {
-                std::iter::once(0)
-                    .chain(others.into_iter().map(|value| value + 1))
-                    .collect()
-            })
+            .map(|others| std::iter::once(0).chain(others.into_iter().map(|value| value + 1)).collect())
             .collect();
         let sessions: Vec<Vec<usize>> = self.session_permutations().collect();
         permutations(self.keys).all(|keys| {
             values.iter().all(|values| {
                 let renamed = rename(word, &keys, values);
-                sessions
-                    .iter()
-                    .all(|order| order.iter().map(|&txn| &renamed[txn]).ge(word.iter()))
+                sessions.iter().all(|order| order.iter().map(|&txn| &renamed[txn]).ge(word.iter()))
             })
         })
     }
 
     /// All ways to exchange sessions of the same length, as orders of the transactions.
     fn session_permutations(&self) -> impl Iterator<Item = Vec<usize>> + '_ {
-        let starts: Vec<usize> = self
-            .sessions
-            .iter()
-            .scan(0, |end, length| Some(std::mem::replace(end, *end + length)))
-            .collect();
+        let starts: Vec<usize> =
+            self.sessions.iter().scan(0, |end, length| Some(std::mem::replace(end, *end + length))).collect();
         permutations(self.sessions.len())
             .filter(|order| {
-                order
-                    .iter()
-                    .zip(&self.sessions)
-                    .all(|(&from, &length)| self.sessions[from] == length)
+                order.iter().zip(&self.sessions).all(|(&from, &length)| self.sessions[from] == length)
             })
             .map(move |order| {
                 let txns = |session: usize| starts[session]..starts[session] + self.sessions[session];
@@ -128,25 +108,16 @@ impl Scope {
                 key,
                 value: Datum::Int(value as i64),
             };
-            SketchTxn {
-                outcome: *outcome,
-                ..SketchTxn::committed(program.iter().map(op).collect())
-            }
+            SketchTxn { outcome: *outcome, ..SketchTxn::committed(program.iter().map(op).collect()) }
         });
-        sketch.sessions = self
-            .sessions
-            .iter()
-            .map(|&length| txns.by_ref().take(length).collect())
-            .collect();
+        sketch.sessions = self.sessions.iter().map(|&length| txns.by_ref().take(length).collect()).collect();
         sketch
     }
 }
 
 fn rename(word: &[Txn], keys: &[usize], values: &[usize]) -> Vec<Txn> {
     let letter = |&(is_write, key, value): &Letter| (is_write, keys[key], values[value]);
-    word.iter()
-        .map(|(outcome, program)| (*outcome, program.iter().map(letter).collect()))
-        .collect()
+    word.iter().map(|(outcome, program)| (*outcome, program.iter().map(letter).collect())).collect()
 }
 
 /// All orders of the numbers below a bound.
@@ -176,13 +147,8 @@ mod tests {
 
     #[test]
     fn classes_are_counted_once() {
-        let mut scope = Scope {
-            sessions: vec![1],
-            keys: 1,
-            ops: 1,
-            values: 2,
-            outcomes: vec![Outcome::Committed],
-        };
+        let mut scope =
+            Scope { sessions: vec![1], keys: 1, ops: 1, values: 2, outcomes: vec![Outcome::Committed] };
         // r0, r1, w0, w1.
         assert_eq!(count(&scope), 4);
         // Two keys are the same by symmetry, and so are the two values that are not 0.

@@ -1,7 +1,7 @@
 //! Random small histories, as a simulated store would record them, with a share of lies.
 //!
 //! Sessions take turns at a store with a clock. How transactions see it is drawn for each history (one at a time, from
-//! a snapshot with or without a check for conflicts, or step by step), and then a few reads and outcomes are changed.
+//! a snapshot with or without a check for conflicts, from an old snapshot, or step by step), and then a few reads and outcomes are changed.
 //! So each level holds for a good part of the histories and is violated for a good part, mostly for close reasons.
 
 use history::{Datum, History, Outcome, TxnTimes};
@@ -58,11 +58,11 @@ impl Shape {
     /// Any of the shapes that tests should see: duplicates or not, outcomes or not, times or not.
     pub fn any(random: &mut Random) -> Self {
         Self {
-            sessions: random.between(1, 4),
-            least_txns: 2,
-            most_txns: random.between(2, 7),
+            sessions: *random.pick(&[2, 3, 4, 5]),
+            least_txns: 3,
+            most_txns: random.between(3, 7),
             keys: random.between(1, 3),
-            ops: random.between(1, 4),
+            ops: random.between(2, 4),
             values: random.percent(50).then(|| random.between(1, 3)),
             unknown: *random.pick(&[0, 0, 30]),
             aborted: *random.pick(&[0, 0, 20]),
@@ -93,6 +93,7 @@ enum Isolation {
     OneAtATime,
     Snapshot,
     SnapshotWithoutConflicts,
+    StaleSnapshot,
     StepByStep,
 }
 
@@ -110,6 +111,8 @@ struct Simulation<'s> {
     shape: &'s Shape,
     isolation: Isolation,
     store: Vec<i64>,
+    /// What the store held, from the start until now.
+    past: Vec<Vec<i64>>,
     now: i64,
     /// What each session has still to do, last first; the last one is under way.
     sessions: Vec<Vec<Client>>,
@@ -120,7 +123,9 @@ impl<'s> Simulation<'s> {
     fn plan(random: &mut Random, shape: &'s Shape) -> Self {
         let keys = random.between(1, shape.keys);
         let mut sessions: Vec<Vec<Client>> = Vec::new();
-        sessions.resize_with(random.between(1, shape.sessions), Vec::new);
+        // One session alone shows little: the larger of two draws.
+        let count = random.between(1, shape.sessions).max(random.between(1, shape.sessions));
+        sessions.resize_with(count, Vec::new);
         for number in 0..random.between(shape.least_txns, shape.most_txns) {
             let session = random.below(sessions.len());
             sessions[session].push(Client::plan(random, shape, keys, number));
@@ -134,8 +139,10 @@ impl<'s> Simulation<'s> {
                 Isolation::OneAtATime,
                 Isolation::Snapshot,
                 Isolation::SnapshotWithoutConflicts,
+                Isolation::StaleSnapshot,
                 Isolation::StepByStep,
             ]),
+            past: vec![vec![0; keys]],
             store: vec![0; keys],
             now: 0,
             sessions,
@@ -145,9 +152,8 @@ impl<'s> Simulation<'s> {
 
     /// Lets some session take its next step; false when all are done.
     fn step(&mut self, random: &mut Random) -> bool {
-        let busy: Vec<usize> = (0..self.sessions.len())
-            .filter(|&session| !self.sessions[session].is_empty())
-            .collect();
+        let busy: Vec<usize> =
+            (0..self.sessions.len()).filter(|&session| !self.sessions[session].is_empty()).collect();
         if busy.is_empty() {
             return false;
         }
@@ -167,7 +173,10 @@ impl<'s> Simulation<'s> {
         let now = self.now;
         let client = self.sessions[session].last_mut().expect("the session is busy");
         if client.begun.is_empty() {
-            client.begin(&self.store, now);
+            let age = random.below(self.past.len().min(3));
+            let is_stale = self.isolation == Isolation::StaleSnapshot;
+            let store = if is_stale { &self.past[self.past.len() - 1 - age] } else { &self.store };
+            client.begin(store, now);
             return false;
         }
         if client.at < client.plan.len() {
@@ -189,6 +198,7 @@ impl<'s> Simulation<'s> {
         if takes_effect {
             let written = client.own.iter().enumerate();
             written.for_each(|(key, own)| self.store[key] = own.unwrap_or(self.store[key]));
+            self.past.push(self.store.clone());
         }
         client.txn.outcome = match takes_effect {
             _ if random.percent(self.shape.unknown) => Outcome::Unknown,
@@ -213,9 +223,10 @@ impl Client {
                 Some(most) => random.between(0, most),
                 None => number * 10 + place + 1,
             };
-            (random.percent(50), random.below(keys), value as i64)
+            (random.percent(40), random.below(keys), value as i64)
         };
-        let count = random.between(1, shape.ops);
+        // Transactions of one operation show little: the larger of two draws.
+        let count = random.between(1, shape.ops).max(random.between(1, shape.ops));
         Self {
             plan: (0..count).map(|place| op(place, random)).collect(),
             at: 0,
@@ -229,11 +240,8 @@ impl Client {
     fn begin(&mut self, store: &[i64], now: i64) {
         self.snapshot = store.to_vec();
         self.begun = store.to_vec();
-        self.txn.times = TxnTimes {
-            begin_request: Some(now - 1),
-            begin_response: Some(now),
-            ..TxnTimes::default()
-        };
+        self.txn.times =
+            TxnTimes { begin_request: Some(now - 1), begin_response: Some(now), ..TxnTimes::default() };
     }
 
     /// The next operation, against the snapshot or against the store as it is now.
@@ -246,37 +254,17 @@ impl Client {
         } else {
             self.own[key].unwrap_or(store.unwrap_or(&self.snapshot)[key])
         };
-        self.txn.ops.push(SketchOp {
-            is_write,
-            key,
-            value: Datum::Int(value),
-        });
+        self.txn.ops.push(SketchOp { is_write, key, value: Datum::Int(value) });
     }
 }
 
 /// Changes what was recorded: now and then a read, and the times as the shape says.
 fn tell_lies(random: &mut Random, shape: &Shape, sketch: &mut Sketch) {
-    let mut values: Vec<Datum> = sketch
-        .txns()
-        .flat_map(|txn| &txn.ops)
-        .map(|op| op.value.clone())
-        .collect();
-    values.push(Datum::Int(0));
     if shape.unknown_initial {
         sketch.initial = None;
-        values.push(Datum::Int(99));
     }
-    let lies = *random.pick(&[0, 0, 1, 2]);
-    for _ in 0..lies {
-        let mut reads: Vec<&mut SketchOp> = sketch
-            .txns_mut()
-            .flat_map(|txn| &mut txn.ops)
-            .filter(|op| !op.is_write)
-            .collect();
-        if !reads.is_empty() {
-            let read = random.below(reads.len());
-            reads[read].value = random.pick(&values).clone();
-        }
+    for _ in 0..*random.pick(&[0, 0, 1, 2, 3]) {
+        tell_lie(random, shape, sketch);
     }
     for txn in sketch.txns_mut() {
         match shape.times {
@@ -284,6 +272,22 @@ fn tell_lies(random: &mut Random, shape: &Shape, sketch: &mut Sketch) {
             false => txn.times = TxnTimes::default(),
         }
     }
+}
+
+/// Lets a read see something else that its key held at some time, or might have.
+fn tell_lie(random: &mut Random, shape: &Shape, sketch: &mut Sketch) {
+    let ops: Vec<SketchOp> = sketch.txns().flat_map(|txn| txn.ops.clone()).collect();
+    let mut reads: Vec<&mut SketchOp> =
+        sketch.txns_mut().flat_map(|txn| &mut txn.ops).filter(|op| !op.is_write).collect();
+    if reads.is_empty() {
+        return;
+    }
+    let place = random.below(reads.len());
+    let read = &mut reads[place];
+    let written = ops.into_iter().filter(|op| op.is_write && op.key == read.key);
+    let mut values: Vec<Datum> = written.map(|op| op.value).collect();
+    values.push(Datum::Int(if shape.unknown_initial && random.percent(50) { 99 } else { 0 }));
+    read.value = random.pick(&values).clone();
 }
 
 fn spoil_times(random: &mut Random, shape: &Shape, times: &mut TxnTimes) {
@@ -295,9 +299,7 @@ fn spoil_times(random: &mut Random, shape: &Shape, times: &mut TxnTimes) {
     ];
     for time in all {
         if random.percent(shape.bad_times) {
-            *time = random
-                .percent(50)
-                .then(|| time.unwrap_or(0) + random.between(0, 20) as i64 - 10);
+            *time = random.percent(50).then(|| time.unwrap_or(0) + random.between(0, 20) as i64 - 10);
         }
     }
 }

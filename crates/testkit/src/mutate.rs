@@ -9,10 +9,7 @@ use crate::Random;
 pub fn mutate(certificate: &Certificate, random: &mut Random) -> Certificate {
     let mut mutant = certificate.clone();
     match &mut mutant {
-        Certificate::Holds {
-            order,
-            committed_unknown,
-        } => match random.below(8) {
+        Certificate::Holds { order, committed_unknown } => match random.below(8) {
             0 => committed_unknown.push(TxnId(random.below(9) as u32)),
             1 => drop_one(committed_unknown, random),
             _ => mutate_order(order, random),
@@ -88,11 +85,7 @@ fn mutate_clause(clause: &mut Vec<Lit>, random: &mut Random) {
 }
 
 fn any_node(random: &mut Random) -> Node {
-    if random.percent(10) {
-        Node::INITIAL
-    } else {
-        Node(random.below(16) as u32)
-    }
+    if random.percent(10) { Node::INITIAL } else { Node(random.below(16) as u32) }
 }
 
 fn any_op(random: &mut Random) -> OpId {
@@ -104,11 +97,7 @@ fn any_txn(random: &mut Random) -> TxnId {
 }
 
 fn any_lit(random: &mut Random) -> Lit {
-    let source = if random.percent(30) {
-        Source::Initial
-    } else {
-        Source::Txn(any_txn(random))
-    };
+    let source = if random.percent(30) { Source::Initial } else { Source::Txn(any_txn(random)) };
     let atom = match random.below(4) {
         0 => Atom::ReadFrom(any_op(random), source),
         1 => Atom::In(any_txn(random)),

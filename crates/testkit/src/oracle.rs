@@ -92,10 +92,7 @@ impl Situation {
     }
 
     fn packed(&self) -> u128 {
-        let store = self
-            .store
-            .iter()
-            .fold(0, |packed, &value| packed << 8 | u128::from(value));
+        let store = self.store.iter().fold(0, |packed, &value| packed << 8 | u128::from(value));
         store << 32 | u128::from(self.placed)
     }
 }
@@ -112,9 +109,8 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn extend(&mut self, situation: Situation) -> bool {
-        let taken: Vec<usize> = (0..self.facts.txns.len())
-            .filter(|&txn| self.taken >> txn & 1 == 1)
-            .collect();
+        let taken: Vec<usize> =
+            (0..self.facts.txns.len()).filter(|&txn| self.taken >> txn & 1 == 1).collect();
         if taken.iter().all(|&txn| situation.has((txn, true))) {
             return true;
         }
@@ -185,14 +181,8 @@ fn certificate(facts: &Facts, level: &Level, taken: u32, order: &[Event]) -> Cer
         true => Node::commit(facts.txns[txn].id, events_per_txn),
         false => Node::begin(facts.txns[txn].id, events_per_txn),
     };
-    let unknown = facts
-        .txns
-        .iter()
-        .enumerate()
-        .filter(|&(place, txn)| txn.is_unknown && taken >> place & 1 == 1);
+    let unknown =
+        facts.txns.iter().enumerate().filter(|&(place, txn)| txn.is_unknown && taken >> place & 1 == 1);
     let committed_unknown: Vec<TxnId> = unknown.map(|(_, txn)| txn.id).collect();
-    Certificate::Holds {
-        order: order.iter().map(node).collect(),
-        committed_unknown,
-    }
+    Certificate::Holds { order: order.iter().map(node).collect(), committed_unknown }
 }

@@ -13,9 +13,7 @@ use history::History;
 
 /// A certificate that a level is violated, if it is.
 pub fn violated(history: &History, level: &Level) -> Option<Certificate> {
-    let mut prover = Prover {
-        steps: axioms::of(history, level),
-    };
+    let mut prover = Prover { steps: axioms::of(history, level) };
     let last = prover.refute(&mut Vec::new())?;
     let steps = needed_steps(&prover.steps, last);
     Some(Certificate::Violated { steps })
@@ -124,21 +122,14 @@ impl Prover {
     fn undecided(&self, assignment: &Assignment) -> Option<Lit> {
         let is_true = |step: &&Step| step.clause.iter().any(|&lit| assignment.value(lit) == Some(true));
         let open = self.steps.iter().find(|step| !is_true(step))?;
-        open.clause
-            .iter()
-            .copied()
-            .find(|&lit| assignment.value(lit).is_none())
+        open.clause.iter().copied().find(|&lit| assignment.value(lit).is_none())
     }
 
     /// The decisions that a conflict rests on cannot all be kept.
     fn learn(&mut self, assignment: &Assignment, conflict: StepId) -> StepId {
         let mut hints = vec![conflict];
         let mut clause = Vec::new();
-        let mut needed: Vec<Lit> = self.steps[conflict as usize]
-            .clause
-            .iter()
-            .map(|&lit| !lit)
-            .collect();
+        let mut needed: Vec<Lit> = self.steps[conflict as usize].clause.iter().map(|&lit| !lit).collect();
         for &(lit, reason) in assignment.trail.iter().rev() {
             if !needed.contains(&lit) {
                 continue;
@@ -147,10 +138,7 @@ impl Prover {
                 None => clause.push(!lit),
                 Some(step) => {
                     hints.push(step);
-                    let others = self.steps[step as usize]
-                        .clause
-                        .iter()
-                        .filter(|&&other| other != lit);
+                    let others = self.steps[step as usize].clause.iter().filter(|&&other| other != lit);
                     needed.extend(others.map(|&other| !other));
                 }
             }
@@ -161,11 +149,8 @@ impl Prover {
 
     fn resolve(&mut self, lit: Lit, first: StepId, second: StepId) -> StepId {
         let both = [first, second].map(|step| self.steps[step as usize].clause.clone());
-        let mut clause: Vec<Lit> = both
-            .concat()
-            .into_iter()
-            .filter(|&other| other != lit && other != !lit)
-            .collect();
+        let mut clause: Vec<Lit> =
+            both.concat().into_iter().filter(|&other| other != lit && other != !lit).collect();
         clause.sort_unstable();
         clause.dedup();
         self.push(clause, Rule::Derived(vec![first, second]))
@@ -193,12 +178,7 @@ fn find_cycle(assignment: &Assignment) -> Option<Vec<(Node, Node)>> {
         if let Some(start) = path.iter().position(|&(from, _)| from == here) {
             return Some(path.split_off(start));
         }
-        path.push(
-            *core
-                .iter()
-                .find(|&&(from, _)| from == here)
-                .expect("every inner node leads on"),
-        );
+        path.push(*core.iter().find(|&&(from, _)| from == here).expect("every inner node leads on"));
     }
 }
 

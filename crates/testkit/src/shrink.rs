@@ -27,11 +27,7 @@ pub fn shrink(history: &History, fails: &dyn Fn(&History) -> bool) -> History {
     }
     drop_unused_keys(&mut sketch);
     let history_without_keys = sketch.build();
-    if fails(&history_without_keys) {
-        history_without_keys
-    } else {
-        history.clone()
-    }
+    if fails(&history_without_keys) { history_without_keys } else { history.clone() }
 }
 
 /// All sketches that are a little simpler, the largest cuts first.
@@ -42,12 +38,7 @@ fn candidates(sketch: &Sketch) -> impl Iterator<Item = Sketch> {
     let outcomes = places(sketch).filter_map(|place| with_outcome(sketch, place));
     let times = places(sketch).flat_map(|place| with_fewer_times(sketch, place));
     let values = op_places(sketch).flat_map(|(place, op)| with_smaller_value(sketch, place, op));
-    sessions
-        .chain(txns)
-        .chain(ops)
-        .chain(outcomes)
-        .chain(times)
-        .chain(values)
+    sessions.chain(txns).chain(ops).chain(outcomes).chain(times).chain(values)
 }
 
 type TxnPlace = (usize, usize);
@@ -95,22 +86,10 @@ fn with_fewer_times(sketch: &Sketch, (session, txn): TxnPlace) -> Vec<Sketch> {
     let times = sketch.sessions[session][txn].times;
     let fewer = [
         TxnTimes::default(),
-        TxnTimes {
-            begin_request: None,
-            ..times
-        },
-        TxnTimes {
-            begin_response: None,
-            ..times
-        },
-        TxnTimes {
-            commit_request: None,
-            ..times
-        },
-        TxnTimes {
-            commit_response: None,
-            ..times
-        },
+        TxnTimes { begin_request: None, ..times },
+        TxnTimes { begin_response: None, ..times },
+        TxnTimes { commit_request: None, ..times },
+        TxnTimes { commit_response: None, ..times },
     ];
     let changed = fewer.into_iter().filter(|fewer| *fewer != times);
     let with = |times| {

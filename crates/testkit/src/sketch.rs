@@ -40,11 +40,7 @@ pub struct SketchOp {
 impl SketchTxn {
     /// A committed transaction without times.
     pub fn committed(ops: Vec<SketchOp>) -> Self {
-        Self {
-            ops,
-            outcome: Outcome::Committed,
-            times: TxnTimes::default(),
-        }
+        Self { ops, outcome: Outcome::Committed, times: TxnTimes::default() }
     }
 }
 
@@ -55,21 +51,13 @@ impl Sketch {
             Some(&name) => Datum::str(name),
             None => Datum::str(format!("k{key}")),
         };
-        Self {
-            keys: (0..keys).map(name).collect(),
-            initial: Some(Datum::Int(0)),
-            sessions: Vec::new(),
-        }
+        Self { keys: (0..keys).map(name).collect(), initial: Some(Datum::Int(0)), sessions: Vec::new() }
     }
 
     /// The history, with sessions called `a`, `b`, ....
     pub fn build(&self) -> History {
         let mut builder = Builder::new();
-        let keys: Vec<_> = self
-            .keys
-            .iter()
-            .map(|key| builder.keys.intern(key.clone()))
-            .collect();
+        let keys: Vec<_> = self.keys.iter().map(|key| builder.keys.intern(key.clone())).collect();
         builder.initial = match &self.initial {
             Some(value) => InitialState::all(builder.values.intern(value.clone())),
             None => InitialState::unknown(),
@@ -103,17 +91,12 @@ impl Sketch {
         };
         let txn = |txn| {
             Some(SketchTxn {
-                ops: history
-                    .ops(txn)
-                    .map(|(_, op)| sketch_op(history, op))
-                    .collect::<Option<_>>()?,
+                ops: history.ops(txn).map(|(_, op)| sketch_op(history, op)).collect::<Option<_>>()?,
                 outcome: history.outcome(txn),
                 times: history.times(txn),
             })
         };
-        let sessions = history
-            .sessions()
-            .map(|session| history.session_txns(session).map(txn).collect());
+        let sessions = history.sessions().map(|session| history.session_txns(session).map(txn).collect());
         Some(Self {
             keys: history.keys().iter().map(|(_, key)| key.clone()).collect(),
             initial,
@@ -142,19 +125,10 @@ fn session_name(number: usize) -> Datum {
 fn sketch_op(history: &History, op: Op<'_>) -> Option<SketchOp> {
     let value = |value: ValueId| history.values().original(value);
     match op {
-        Op::Read {
-            key,
-            value: Some(seen),
-        } => Some(SketchOp {
-            is_write: false,
-            key: key.index(),
-            value: value(seen),
-        }),
-        op => Some(SketchOp {
-            is_write: true,
-            key: op.key()?.index(),
-            value: value(op.written()?),
-        }),
+        Op::Read { key, value: Some(seen) } => {
+            Some(SketchOp { is_write: false, key: key.index(), value: value(seen) })
+        }
+        op => Some(SketchOp { is_write: true, key: op.key()?.index(), value: value(op.written()?) }),
     }
 }
 

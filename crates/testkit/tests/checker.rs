@@ -7,9 +7,7 @@ use testkit::{Random, mutate, oracle, prove};
 
 /// How many histories to draw: a few thousand, or as many as `ISOSCOPE_SOAK` says.
 fn count(usual: u64) -> u64 {
-    let soak = std::env::var("ISOSCOPE_SOAK")
-        .ok()
-        .and_then(|count| count.parse().ok());
+    let soak = std::env::var("ISOSCOPE_SOAK").ok().and_then(|count| count.parse().ok());
     soak.unwrap_or(usual)
 }
 
@@ -18,6 +16,7 @@ fn question(seed: u64, most_txns: usize) -> (History, Level) {
     let mut random = Random::new(seed);
     let mut shape = Shape::any(&mut random);
     shape.most_txns = shape.most_txns.min(most_txns);
+    shape.least_txns = 2;
     shape.unknown_initial = random.percent(20);
     let (_, level) = *random.pick(&Level::NAMED);
     let level = level.with_clock_skew(*random.pick(&[0, 0, 2, 5]));
@@ -44,10 +43,7 @@ fn every_true_verdict_has_a_certificate_that_passes() {
         let holds = matches!(certificate, Certificate::Holds { .. });
         verdicts[usize::from(holds)] += 1;
         if let Err(flaw) = certify::check(&history, &level, &certificate) {
-            panic!(
-                "seed {seed}, {level:?}: {flaw}\n{}\n{certificate:#?}",
-                text(&history)
-            );
+            panic!("seed {seed}, {level:?}: {flaw}\n{}\n{certificate:#?}", text(&history));
         }
         assert!(
             !holds || prove::violated(&history, &level).is_none(),
@@ -76,21 +72,13 @@ fn no_false_verdict_passes_with_a_changed_certificate() {
             match certify::check(&history, &level, &mutant) {
                 Err(_) => refused += 1,
                 Ok(()) => {
-                    assert_eq!(
-                        claim,
-                        truth,
-                        "seed {seed}, {level:?}\n{}\n{mutant:#?}",
-                        text(&history)
-                    );
+                    assert_eq!(claim, truth, "seed {seed}, {level:?}\n{}\n{mutant:#?}", text(&history));
                     passed += 1;
                 }
             }
         }
     }
-    assert!(
-        refused > passed * 3,
-        "{refused} refused, {passed} passed: the changes change too little"
-    );
+    assert!(refused > passed * 3, "{refused} refused, {passed} passed: the changes change too little");
 }
 
 /// The strongest test of soundness: a proof for one history, given for another that the level allows.
@@ -129,12 +117,7 @@ fn neighbour(history: &History, random: &mut Random) -> History {
     let txn = txns.into_iter().nth(place).unwrap();
     match random.below(5) {
         0 => txn.outcome = *random.pick(&[Outcome::Committed, Outcome::Aborted, Outcome::Unknown]),
-        1 => {
-            txn.times.commit_response = txn
-                .times
-                .commit_response
-                .map(|time| time + random.below(9) as i64)
-        }
+        1 => txn.times.commit_response = txn.times.commit_response.map(|time| time + random.below(9) as i64),
         2 => txn.times.begin_request = txn.times.begin_request.map(|time| time - random.below(9) as i64),
         _ if txn.ops.is_empty() => {}
         _ => {

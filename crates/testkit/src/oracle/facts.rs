@@ -30,40 +30,23 @@ impl Numbers {
     const UNSEEN: u8 = u8::MAX;
 
     fn of(&mut self, value: ValueId) -> u8 {
-        let place = self
-            .0
-            .iter()
-            .position(|&known| known == value)
-            .unwrap_or_else(|| {
-                self.0.push(value);
-                self.0.len() - 1
-            });
-        u8::try_from(place)
-            .ok()
-            .filter(|&number| number != Self::UNSEEN)
-            .expect("fewer than 255 values")
+        let place = self.0.iter().position(|&known| known == value).unwrap_or_else(|| {
+            self.0.push(value);
+            self.0.len() - 1
+        });
+        u8::try_from(place).ok().filter(|&number| number != Self::UNSEEN).expect("fewer than 255 values")
     }
 }
 
 impl Facts {
     pub fn of(history: &History) -> Self {
         let mut numbers = Numbers(Vec::new());
-        let live = history
-            .txns()
-            .filter(|&txn| history.outcome(txn) != Outcome::Aborted);
+        let live = history.txns().filter(|&txn| history.outcome(txn) != Outcome::Aborted);
         let txns: Vec<Txn> = live.map(|txn| Txn::of(history, txn, &mut numbers)).collect();
-        assert!(
-            txns.len() <= 16,
-            "the oracle tries everything: at most 16 transactions"
-        );
-        assert!(
-            history.keys().len() <= 12,
-            "the oracle tries everything: at most 12 keys"
-        );
+        assert!(txns.len() <= 16, "the oracle tries everything: at most 16 transactions");
+        assert!(history.keys().len() <= 12, "the oracle tries everything: at most 12 keys");
         let keys = (0..history.keys().len()).map(KeyId::from_index);
-        let initial = keys
-            .map(|key| initial_values(history, key, &mut numbers))
-            .collect();
+        let initial = keys.map(|key| initial_values(history, key, &mut numbers)).collect();
         Self { txns, initial }
     }
 
@@ -77,9 +60,8 @@ impl Facts {
     /// All stores that the history may have started with.
     pub fn initial_stores(&self) -> Vec<Vec<u8>> {
         self.initial.iter().fold(vec![Vec::new()], |stores, values| {
-            let extended = stores
-                .iter()
-                .flat_map(|store| values.iter().map(|&value| [&store[..], &[value]].concat()));
+            let extended =
+                stores.iter().flat_map(|store| values.iter().map(|&value| [&store[..], &[value]].concat()));
             extended.collect()
         })
     }
@@ -105,19 +87,12 @@ fn initial_values(history: &History, key: KeyId, numbers: &mut Numbers) -> Vec<u
         return vec![numbers.of(value)];
     }
     let of_key = |op: &Op<'_>| op.key() == Some(key);
-    let ops: Vec<Op<'_>> = history
-        .txns()
-        .flat_map(|txn| history.ops(txn))
-        .map(|(_, op)| op)
-        .filter(of_key)
-        .collect();
+    let ops: Vec<Op<'_>> =
+        history.txns().flat_map(|txn| history.ops(txn)).map(|(_, op)| op).filter(of_key).collect();
     let is_written = |value: ValueId| ops.iter().any(|op| op.written() == Some(value));
     let mut values = vec![Numbers::UNSEEN];
-    for value in ops
-        .iter()
-        .filter(|op| op.is_read())
-        .filter_map(Op::value)
-        .filter(|&value| !is_written(value))
+    for value in
+        ops.iter().filter(|op| op.is_read()).filter_map(Op::value).filter(|&value| !is_written(value))
     {
         let number = numbers.of(value);
         if !values.contains(&number) {
@@ -130,11 +105,7 @@ fn initial_values(history: &History, key: KeyId, numbers: &mut Numbers) -> Vec<u
 impl Txn {
     fn of(history: &History, id: TxnId, numbers: &mut Numbers) -> Self {
         // A read without an answer says nothing.
-        let ops: Vec<Op<'_>> = history
-            .ops(id)
-            .map(|(_, op)| op)
-            .filter(|op| op.value().is_some())
-            .collect();
+        let ops: Vec<Op<'_>> = history.ops(id).map(|(_, op)| op).filter(|op| op.value().is_some()).collect();
         let mut txn = Self {
             id,
             is_unknown: history.outcome(id) == Outcome::Unknown,
@@ -147,9 +118,8 @@ impl Txn {
                 continue;
             };
             let before = ops[..place].iter().rev().find(|other| other.key() == Some(key));
-            let is_last_write = !ops[place + 1..]
-                .iter()
-                .any(|other| other.key() == Some(key) && !other.is_read());
+            let is_last_write =
+                !ops[place + 1..].iter().any(|other| other.key() == Some(key) && !other.is_read());
             match (op.is_read(), before) {
                 (false, _) if is_last_write => txn.writes.push((key.index(), numbers.of(value))),
                 (false, _) => {}

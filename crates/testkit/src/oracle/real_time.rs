@@ -26,19 +26,13 @@ pub(crate) fn obliges(history: &History, level: &Level, from: (TxnId, bool), to:
 /// before the client asked for it, whatever a clock that was set back says.
 fn latest(history: &History, (txn, is_commit): (TxnId, bool)) -> Option<i64> {
     let times = history.times(txn);
-    let heard = times
-        .commit_response
-        .filter(|_| history.outcome(txn) == Outcome::Committed);
+    let heard = times.commit_response.filter(|_| history.outcome(txn) == Outcome::Committed);
     let recorded = match is_commit {
         true => heard,
         false => times.begin_response.or(times.commit_request).or(heard),
     }?;
     let begin_asked = times.begin_request.unwrap_or(recorded);
-    let asked = if is_commit {
-        earliest(history, (txn, true)).unwrap_or(recorded)
-    } else {
-        recorded
-    };
+    let asked = if is_commit { earliest(history, (txn, true)).unwrap_or(recorded) } else { recorded };
     Some(recorded.max(begin_asked).max(asked))
 }
 
@@ -46,10 +40,7 @@ fn latest(history: &History, (txn, is_commit): (TxnId, bool)) -> Option<i64> {
 fn earliest(history: &History, (txn, is_commit): (TxnId, bool)) -> Option<i64> {
     let times = history.times(txn);
     match is_commit {
-        true => times
-            .commit_request
-            .or(times.begin_response)
-            .or(times.begin_request),
+        true => times.commit_request.or(times.begin_response).or(times.begin_request),
         false => times.begin_request,
     }
 }

@@ -9,10 +9,7 @@ pub(super) fn of(history: &History, level: &Level) -> Vec<Step> {
     let mut axioms = Axioms {
         history,
         level,
-        txns: history
-            .txns()
-            .filter(|&txn| history.outcome(txn) != Outcome::Aborted)
-            .collect(),
+        txns: history.txns().filter(|&txn| history.outcome(txn) != Outcome::Aborted).collect(),
         steps: Vec::new(),
     };
     axioms.orders();
@@ -56,11 +53,7 @@ impl Axioms<'_> {
     }
 
     fn install(&self, txn: TxnId) -> Node {
-        if self.level.core == Core::Snapshot {
-            self.begin(txn)
-        } else {
-            self.commit(txn)
-        }
+        if self.level.core == Core::Snapshot { self.begin(txn) } else { self.commit(txn) }
     }
 
     /// The literal that a transaction did not commit, if that can be.
@@ -76,10 +69,7 @@ impl Axioms<'_> {
     fn orders(&mut self) {
         if self.level.events_per_txn() == 2 {
             for txn in self.txns.clone() {
-                self.push(
-                    vec![Lit::before(self.begin(txn), self.commit(txn))],
-                    Rule::BeginCommit,
-                );
+                self.push(vec![Lit::before(self.begin(txn), self.commit(txn))], Rule::BeginCommit);
             }
         }
         for (t, u) in self.pairs() {
@@ -96,19 +86,13 @@ impl Axioms<'_> {
 
     fn real_time(&mut self, t: TxnId, u: TxnId) {
         let node = |txn, is_commit| {
-            if is_commit {
-                self.commit(txn)
-            } else {
-                self.begin(txn)
-            }
+            if is_commit { self.commit(txn) } else { self.begin(txn) }
         };
         let kinds = [(false, false), (false, true), (true, false), (true, true)];
         let obliged = kinds
             .into_iter()
             .filter(|&(from, to)| real_time::obliges(self.history, self.level, (t, from), (u, to)));
-        let orders: Vec<Lit> = obliged
-            .map(|(from, to)| Lit::before(node(t, from), node(u, to)))
-            .collect();
+        let orders: Vec<Lit> = obliged.map(|(from, to)| Lit::before(node(t, from), node(u, to))).collect();
         for order in orders {
             let clause = self.out(t).into_iter().chain([order]).collect();
             self.push(clause, Rule::RealTime);
@@ -139,18 +123,11 @@ impl Axioms<'_> {
         for read in self.external_reads(txn) {
             self.external(read);
         }
-        let ops: Vec<(OpId, Op<'_>)> = self
-            .history
-            .ops(txn)
-            .filter(|(_, op)| op.value().is_some())
-            .collect();
+        let ops: Vec<(OpId, Op<'_>)> = self.history.ops(txn).filter(|(_, op)| op.value().is_some()).collect();
         for (place, (id, op)) in ops.iter().enumerate().filter(|(_, (_, op))| op.is_read()) {
             // What the transaction knows is its last write, or else its first read.
-            let earlier: Vec<&Op<'_>> = ops[..place]
-                .iter()
-                .map(|(_, op)| op)
-                .filter(|other| other.key() == op.key())
-                .collect();
+            let earlier: Vec<&Op<'_>> =
+                ops[..place].iter().map(|(_, op)| op).filter(|other| other.key() == op.key()).collect();
             let last_write = earlier.iter().rev().find(|other| !other.is_read());
             let known = last_write.or(earlier.first());
             if known.is_some_and(|known| known.value() != op.value()) {
@@ -196,10 +173,7 @@ impl Axioms<'_> {
             let mut ops = self.history.txns().flat_map(|txn| self.history.ops(txn));
             ops.any(|(_, op)| op.key() == Some(read.key) && op.written() == Some(value))
         };
-        let committed = self
-            .txns
-            .iter()
-            .filter(|&&txn| self.history.outcome(txn) == Outcome::Committed);
+        let committed = self.txns.iter().filter(|&&txn| self.history.outcome(txn) == Outcome::Committed);
         let reads = committed.flat_map(|&txn| self.external_reads(txn));
         let mut unwritten = reads.filter(|other| other.key == read.key && !is_written(other.value));
         !is_written(read.value) && unwritten.next().is_none_or(|pinned| pinned.value == read.value)
@@ -228,15 +202,10 @@ impl Axioms<'_> {
     }
 
     fn one_initial(&mut self) {
-        let reads: Vec<Read> = self
-            .txns
-            .iter()
-            .flat_map(|&txn| self.external_reads(txn))
-            .collect();
+        let reads: Vec<Read> = self.txns.iter().flat_map(|&txn| self.external_reads(txn)).collect();
         for (place, first) in reads.iter().enumerate() {
-            for second in reads[place + 1..]
-                .iter()
-                .filter(|other| other.key == first.key && other.value != first.value)
+            for second in
+                reads[place + 1..].iter().filter(|other| other.key == first.key && other.value != first.value)
             {
                 if self.history.initial().value_of(first.key).is_none() {
                     let clause = [first, second].map(|read| !Lit::read_from(read.op, Source::Initial));
