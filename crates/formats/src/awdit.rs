@@ -18,11 +18,7 @@ pub(crate) fn looks_like(head: &[u8]) -> bool {
         line.is_empty() || line.iter().all(|&byte| byte == b'-') || line.iter().all(|&byte| byte == b'=')
     };
     let first = lines.skip_while(is_rule).next().unwrap_or_default();
-    let block = Block {
-        bytes: first,
-        first_line: 1,
-        file: "",
-    };
+    let block = Block { bytes: first, first_line: 1, file: "" };
     operation(&block, &mut 0).is_ok()
 }
 
@@ -159,23 +155,14 @@ mod tests {
     fn rules_separate_transactions_and_sessions() {
         let history = read_text("w 1 0\nw 2 0\n====\nr 1 0\n---\nw 1 1\n===\nr 1 1").unwrap();
         let summary = Summary::of(&history);
-        assert_eq!(
-            (summary.sessions, summary.committed, summary.operations),
-            (3, 4, 5)
-        );
+        assert_eq!((summary.sessions, summary.committed, summary.operations), (3, 4, 5));
     }
 
     #[test]
     fn what_is_no_line_is_refused_with_its_place() {
         let refusal = |text| read_text(text).unwrap_err().to_string();
-        assert_eq!(
-            refusal("w 1 1\nr 1\n"),
-            "t:2:4: expected a blank and a value, found the end of the line"
-        );
-        assert_eq!(
-            refusal("w 1 1 1\n"),
-            "t:1:7: expected the end of the line, found `1`"
-        );
+        assert_eq!(refusal("w 1 1\nr 1\n"), "t:2:4: expected a blank and a value, found the end of the line");
+        assert_eq!(refusal("w 1 1 1\n"), "t:1:7: expected the end of the line, found `1`");
         assert!(refusal("x 1 1").starts_with("t:1:1: expected `r KEY VALUE`"));
     }
 }

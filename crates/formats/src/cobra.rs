@@ -58,10 +58,7 @@ pub(crate) fn read(source: &mut Source<'_>, _options: &ReadOptions) -> Result<Lo
 /// Reads a folder of logs.
 pub(crate) fn read_folder(folder: &Folder<'_>, _options: &ReadOptions) -> Result<Loaded, Error> {
     if folder.is_empty() {
-        return Err(Error::unknown_format(
-            &folder.name,
-            "a folder without T*.log files",
-        ));
+        return Err(Error::unknown_format(&folder.name, "a folder without T*.log files"));
     }
     let mut values = None;
     for log in folder.logs() {
@@ -233,10 +230,7 @@ impl Reader {
             (Values::Plain, false) if write_id == DELETED => self.builder.values.intern_int(value as i64),
             (Values::Versions, false) => self.version(write_id, txn_id, value),
             _ => {
-                return Err(Refusal::new(
-                    "write ids either recorded or not, throughout",
-                    "both kinds",
-                ));
+                return Err(Refusal::new("write ids either recorded or not, throughout", "both kinds"));
             }
         };
         match write_id {
@@ -290,9 +284,7 @@ impl Reader {
                 "{} reads of the initial state saw another value than the first one; they count as the same version",
                 self.differing_initials
             );
-            loaded
-                .warnings
-                .push(Warning::new("initial-values-differ", sentence));
+            loaded.warnings.push(Warning::new("initial-values-differ", sentence));
         }
         loaded
     }
@@ -312,10 +304,9 @@ impl Refusal {
 fn commit(source: &mut Source<'_>, txn_id: u64, bytes: usize, times: &mut TxnTimes) -> Result<(), Error> {
     let words = record(source, b'C', bytes, "a record `R`, `W` or `C`")?;
     if words[0] != txn_id {
-        return Err(source.error(
-            format!("the commit of transaction {txn_id}"),
-            format!("that of {}", words[0]),
-        ));
+        return Err(
+            source.error(format!("the commit of transaction {txn_id}"), format!("that of {}", words[0]))
+        );
     }
     times.commit_response = time(source, bytes, words[1])?;
     source.consume(bytes);

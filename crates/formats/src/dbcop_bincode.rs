@@ -40,9 +40,8 @@ fn header_end(head: &[u8]) -> Option<usize> {
 /// Sessions, and in the first that has one a transaction and its first event.
 fn first_event_is_plausible(lengths: &[u8]) -> bool {
     const MANY: u64 = 1 << 32;
-    let mut words = lengths
-        .chunks_exact(8)
-        .map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()));
+    let mut words =
+        lengths.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()));
     let nested = (words.next(), words.find(|&length| length > 0), words.next());
     let (Some(sessions), Some(txns), Some(events)) = nested else {
         return lengths.len() >= 8;
@@ -67,11 +66,7 @@ pub(crate) fn read(source: &mut Source<'_>, _options: &ReadOptions) -> Result<Lo
             builder.begin(session);
             read_events(source, &mut builder)?;
             let is_committed = read_bool(source, "whether the transaction committed")?;
-            builder.end(if is_committed {
-                Outcome::Committed
-            } else {
-                Outcome::Aborted
-            });
+            builder.end(if is_committed { Outcome::Committed } else { Outcome::Aborted });
             source.check_memory(&builder)?;
         }
     }
@@ -95,9 +90,7 @@ fn read_header(source: &mut Source<'_>) -> Result<(), Error> {
         }
         let length = length as usize;
         let ahead = source.peek(length)?;
-        let is_text = ahead
-            .get(..length)
-            .is_some_and(|text| std::str::from_utf8(text).is_ok());
+        let is_text = ahead.get(..length).is_some_and(|text| std::str::from_utf8(text).is_ok());
         if !is_text {
             return Err(source.error(format!("{length} bytes of text (`{text}`)"), "something else"));
         }
@@ -202,12 +195,8 @@ pub(crate) fn write(
     Ok(registers.warnings)
 }
 
-const ABILITIES: Abilities = Abilities {
-    aborted: true,
-    failed_ops: true,
-    empty_txns: true,
-    ..Abilities::NONE
-};
+const ABILITIES: Abilities =
+    Abilities { aborted: true, failed_ops: true, empty_txns: true, ..Abilities::NONE };
 
 fn write_sessions(
     registers: &Registers<'_>,
@@ -223,9 +212,7 @@ fn write_sessions(
         for txn in txns {
             record.clear();
             record.extend_from_slice(&[0; 8]);
-            registers
-                .ops(txn)
-                .for_each(|op| push_event(&op, numbers, &mut record));
+            registers.ops(txn).for_each(|op| push_event(&op, numbers, &mut record));
             let events = (record.len() - 8) / EVENT_BYTES;
             record[..8].copy_from_slice(&(events as u64).to_le_bytes());
             record.push(u8::from(history.outcome(txn) == Outcome::Committed));

@@ -101,11 +101,7 @@ impl Reader {
         *index += 1;
         let is_aborted = block.bytes[*index] == b'!';
         *index += usize::from(is_aborted);
-        self.builder.end(if is_aborted {
-            Outcome::Aborted
-        } else {
-            Outcome::Committed
-        });
+        self.builder.end(if is_aborted { Outcome::Aborted } else { Outcome::Committed });
         Ok(())
     }
 
@@ -143,9 +139,7 @@ impl Reader {
 /// A name of letters, digits and `_`; one of digits only is a number.
 fn variable(block: &Block<'_>, index: &mut usize) -> Result<Datum, Error> {
     let rest = &block.bytes[*index..];
-    let end = rest
-        .iter()
-        .position(|&byte| !(byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80));
+    let end = rest.iter().position(|&byte| !(byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80));
     let name = std::str::from_utf8(&rest[..end.unwrap_or(rest.len())])
         .ok()
         .filter(|name| !name.is_empty() && name.chars().all(|char| char.is_alphanumeric() || char == '_'))
@@ -195,13 +189,7 @@ mod tests {
     fn the_initial_value_is_absent_where_zero_is_written() {
         let history = read_text("[x:=0]\n---\n[x==?]\n").unwrap();
         let read = history.op(OpId(1));
-        assert!(matches!(
-            read,
-            Op::Read {
-                value: Some(ValueId::NIL),
-                ..
-            }
-        ));
+        assert!(matches!(read, Op::Read { value: Some(ValueId::NIL), .. }));
     }
 
     #[test]
@@ -211,17 +199,8 @@ mod tests {
             refusal("[x==1]"),
             "t:1:7: expected a line break at the end of the last line, found the end of the file"
         );
-        assert_eq!(
-            refusal("[]\n"),
-            "t:1:2: expected the name of a variable, found `]`"
-        );
-        assert_eq!(
-            refusal("[x:=?]\n"),
-            "t:1:5: expected a version, or `?` if it is read, found `?]`"
-        );
-        assert_eq!(
-            refusal("[x==1\n"),
-            "t:1:6: expected the name of a variable, found the end of the line"
-        );
+        assert_eq!(refusal("[]\n"), "t:1:2: expected the name of a variable, found `]`");
+        assert_eq!(refusal("[x:=?]\n"), "t:1:5: expected a version, or `?` if it is read, found `?]`");
+        assert_eq!(refusal("[x==1\n"), "t:1:6: expected the name of a variable, found the end of the line");
     }
 }

@@ -13,12 +13,7 @@ use crate::{Format, Loaded, ReadOptions, Source};
 
 /// Whether the input begins like the wrapper, or like an array of arrays of objects with events.
 pub(crate) fn looks_like(head: &[u8]) -> bool {
-    let dense: Vec<u8> = head
-        .iter()
-        .filter(|byte| !byte.is_ascii_whitespace())
-        .take(200)
-        .copied()
-        .collect();
+    let dense: Vec<u8> = head.iter().filter(|byte| !byte.is_ascii_whitespace()).take(200).copied().collect();
     let dense = dense.as_slice();
     let wrapper = [&b"{\"params\":{"[..], b"{\"data\":[["];
     let bare = [&b"[[{\"events\":["[..], b"[[{\"committed\":"];
@@ -28,11 +23,8 @@ pub(crate) fn looks_like(head: &[u8]) -> bool {
 
 /// Reads a whole history.
 pub(crate) fn read(source: &mut Source<'_>, _options: &ReadOptions) -> Result<Loaded, Error> {
-    let mut reader = Reader {
-        json: Json::new(source),
-        builder: Builder::new(),
-        zero: ZeroImplied::default(),
-    };
+    let mut reader =
+        Reader { json: Json::new(source), builder: Builder::new(), zero: ZeroImplied::default() };
     match reader.json.peek()? {
         Some(b'[') => reader.sessions()?,
         _ => reader.wrapper()?,
@@ -238,10 +230,7 @@ mod tests {
         let print = |text| format!("{:?}", read_text(text).unwrap());
         assert_eq!(print(tagged), print(compact));
         let summary = Summary::of(&read_text(tagged).unwrap());
-        assert_eq!(
-            (summary.sessions, summary.committed, summary.operations),
-            (2, 1, 2)
-        );
+        assert_eq!((summary.sessions, summary.committed, summary.operations), (2, 1, 2));
     }
 
     #[test]

@@ -28,9 +28,7 @@ pub fn detect(head: &[u8]) -> Option<Format> {
         (Format::Cobra, cobra::looks_like),
         (Format::DbcopBincode, dbcop_bincode::looks_like),
     ];
-    JUDGES
-        .into_iter()
-        .find_map(|(format, looks_like)| looks_like(head).then_some(format))
+    JUDGES.into_iter().find_map(|(format, looks_like)| looks_like(head).then_some(format))
 }
 
 pub(crate) fn of_source(source: &mut Source<'_>) -> Result<Format, Error> {

@@ -12,7 +12,7 @@ use history::{Datum, History};
 use crate::error::{Error, Place};
 use crate::{
     Format, ReadOptions, Source, Warning, awdit, cobra, dbcop_bincode, dbcop_hist, dbcop_json, detect,
-    jepsen, native_jsonl, notation, polysi, viper,
+    initial_txn, jepsen, native_jsonl, notation, polysi, viper,
 };
 
 /// Where a history comes from.
@@ -48,11 +48,7 @@ pub struct Loaded {
 impl Loaded {
     /// A history that was read without anything to say about it.
     pub fn new(history: History, format: Format) -> Self {
-        Self {
-            history,
-            format,
-            warnings: Vec::new(),
-        }
+        Self { history, format, warnings: Vec::new() }
     }
 }
 
@@ -60,9 +56,11 @@ impl Loaded {
 pub fn read(input: &Input, options: &ReadOptions) -> Result<Loaded, Error> {
     match input {
         Input::Stdin => read_stream("standard input", io::stdin().lock(), options),
-        Input::Path(path) if path.is_dir() => read_folder(path, options),
         Input::Path(path) => {
             let name = path.display().to_string();
+            if path.is_dir() {
+                return settle_initial(read_folder(path, options)?, &name, options);
+            }
             let file = File::open(path).map_err(|error| Error::io(&name, &error))?;
             read_stream(&name, file, options)
         }
@@ -80,7 +78,18 @@ fn read_stream<'a>(name: &str, stream: impl Read + 'a, options: &ReadOptions) ->
         Some(format) => format,
         None => detect::of_source(&mut source)?,
     };
-    read_source(&mut source, format, options)
+    settle_initial(read_source(&mut source, format, options)?, name, options)
+}
+
+/// What is to become of a transaction that looks like the initial state.
+fn settle_initial(mut loaded: Loaded, name: &str, options: &ReadOptions) -> Result<Loaded, Error> {
+    if options.initial_txn {
+        return initial_txn::take(loaded, name);
+    }
+    if matches!(loaded.format, Format::DbcopBincode | Format::Awdit) {
+        initial_txn::hint(&mut loaded);
+    }
+    Ok(loaded)
 }
 
 fn read_source(source: &mut Source<'_>, format: Format, options: &ReadOptions) -> Result<Loaded, Error> {
@@ -168,30 +177,22 @@ fn read_folder(path: &Path, options: &ReadOptions) -> Result<Loaded, Error> {
     let cobra = logs_in(path, 'T').map_err(|error| Error::io(&name, &error))?;
     let viper = logs_in(path, 'J').map_err(|error| Error::io(&name, &error))?;
     let nested = logs_in(&path.join("json"), 'J').unwrap_or_default();
-    let folder = |logs| Folder {
-        name: name.clone(),
-        logs,
-        options,
-    };
+    let folder = |logs| Folder { name: name.clone(), logs, options };
     match options.format {
         Some(Format::Cobra) => cobra::read_folder(&folder(cobra), options),
         Some(Format::Viper) if viper.is_empty() => viper::read_folder(&folder(nested), options),
         Some(Format::Viper) => viper::read_folder(&folder(viper), options),
-        Some(format) => Err(Error::input(
-            &name,
-            Place::Whole,
-            format!("a file, as {format} is no folder"),
-            "a folder",
-        )),
+        Some(format) => {
+            Err(Error::input(&name, Place::Whole, format!("a file, as {format} is no folder"), "a folder"))
+        }
         None if !cobra.is_empty() && viper.is_empty() => cobra::read_folder(&folder(cobra), options),
         None if !cobra.is_empty() => Err(Error::unknown_format(&name, "both T*.log and J*.log files")
             .with_hint("choose with --format cobra or --format viper")),
         None if !viper.is_empty() => viper::read_folder(&folder(viper), options),
         None if !nested.is_empty() => viper::read_folder(&folder(nested), options),
-        None => Err(Error::unknown_format(
-            &name,
-            "a folder with neither T*.log (Cobra) nor J*.log (Viper) files",
-        )),
+        None => {
+            Err(Error::unknown_format(&name, "a folder with neither T*.log (Cobra) nor J*.log (Viper) files"))
+        }
     }
 }
 
@@ -200,14 +201,8 @@ fn logs_in(folder: &Path, initial: char) -> io::Result<Vec<PathBuf>> {
     let mut logs = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        let name = path
-            .file_name()
-            .and_then(|name| name.to_str())
-            .unwrap_or_default();
-        let plain = name
-            .strip_suffix(".gz")
-            .or(name.strip_suffix(".zst"))
-            .unwrap_or(name);
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let plain = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(name);
         if let Some(stem) = plain.strip_suffix(".log")
             && stem.starts_with(initial)
             && !path.is_dir()
@@ -221,8 +216,6 @@ fn logs_in(folder: &Path, initial: char) -> io::Result<Vec<PathBuf>> {
 
 fn first_number(stem: &str) -> u64 {
     let digits = stem.trim_start_matches(|char: char| !char.is_ascii_digit());
-    let end = digits
-        .find(|char: char| !char.is_ascii_digit())
-        .unwrap_or(digits.len());
+    let end = digits.find(|char: char| !char.is_ascii_digit()).unwrap_or(digits.len());
     digits[..end].parse().unwrap_or(u64::MAX)
 }

@@ -17,6 +17,7 @@ mod detect;
 mod edn;
 mod error;
 mod format;
+mod initial_txn;
 mod input;
 mod jepsen;
 pub mod native_jsonl;

@@ -2,7 +2,7 @@
 //!
 //! dbcop, PolySI and their kin know nothing but numbers and an implied 0. Numbers stay as they are where that keeps
 //! the meaning; otherwise keys are counted and values are moved, which no verdict depends on, and a warning says so.
-//! Two passes over the operations and a byte for each key.
+//! One pass over the operations and a few words for each key.
 
 use history::{Datum, History, Index, InitialDefault, KeyId, ValueId};
 
@@ -23,29 +23,29 @@ pub(crate) enum Zero {
 #[derive(Debug)]
 pub(crate) struct Numbers<'h> {
     history: &'h History,
+    keys: Vec<u64>,
     keys_are_numbers: bool,
+    /// What each key held at first, if that is known.
+    initial: Vec<Option<ValueId>>,
     values_are_numbers: bool,
     shift: u64,
-    /// What each key held at first, where that has to be found out.
-    found_initial: Option<Vec<Option<ValueId>>>,
 }
 
 impl<'h> Numbers<'h> {
     /// Finds numbers that keep the meaning; adds to the warnings what changes.
     pub fn of(registers: &mut Registers<'h>, zero: Zero, lossy: bool) -> Result<Self, Error> {
         let history = registers.history;
-        let is_number = |datum: &Datum| number_of(datum).is_some();
+        let numbers: Option<Vec<u64>> = history.keys().iter().map(|(_, key)| number_of(key)).collect();
+        let counted = || (0..history.keys().len() as u64).collect();
         let mut numbers = Self {
             history,
-            keys_are_numbers: history.keys().iter().all(|(_, key)| is_number(key)),
+            keys_are_numbers: numbers.is_some(),
+            keys: numbers.unwrap_or_else(counted),
+            initial: initial_values(history),
             values_are_numbers: true,
             shift: 0,
-            found_initial: find_initial(history),
         };
-        numbers.values_are_numbers = registers
-            .kept_ops()
-            .all(|op| numbers.is_initial(op.key, op.value) || fits(&history.values().original(op.value)));
-        let uses = numbers.uses(registers);
+        let uses = numbers.look_at_uses(registers);
         numbers.shift = u64::from(uses.iter().any(|uses| uses.needs_shift(zero)));
         if zero == Zero::UnlessWritten && uses.iter().any(|uses| uses.initial_read && uses.initial_written) {
             let sentence = "the initial value of a key is also written, so it cannot be implied";
@@ -59,49 +59,44 @@ impl<'h> Numbers<'h> {
     }
 
     /// The number of a key.
+    #[inline]
     pub fn key(&self, key: KeyId) -> u64 {
-        match self.keys_are_numbers {
-            true => number_of(self.history.keys().original(key)).unwrap_or_default(),
-            false => u64::from(key.0),
-        }
+        self.keys[key.index()]
     }
 
     /// The number of a value of a key.
+    #[inline]
     pub fn value(&self, key: KeyId, value: ValueId) -> u64 {
-        if self.is_initial(key, value) {
+        if self.initial[key.index()] == Some(value) {
             return 0;
         }
-        let number = match (self.values_are_numbers, value.small_int()) {
-            (true, Some(small)) => u64::from(small),
-            (true, None) => number_of(&self.history.values().original(value)).unwrap_or_default(),
-            (false, _) => u64::from(value.0),
+        let number = match value.small_int() {
+            Some(small) => u64::from(small),
+            None if self.values_are_numbers => {
+                number_of(&self.history.values().original(value)).unwrap_or_default()
+            }
+            None => u64::from(value.0),
         };
         number + self.shift
     }
 
-    fn is_initial(&self, key: KeyId, value: ValueId) -> bool {
-        let initial = match &self.found_initial {
-            Some(found) => found[key.index()],
-            None => self.history.initial().value_of(key),
-        };
-        initial == Some(value)
-    }
-
-    fn uses(&self, registers: &Registers<'_>) -> Vec<Uses> {
+    /// Finds out whether all values are numbers, and how each key uses the number 0.
+    fn look_at_uses(&mut self, registers: &Registers<'_>) -> Vec<Uses> {
         let mut uses = vec![Uses::default(); self.history.keys().len()];
-        for op in registers.kept_ops() {
-            let uses = &mut uses[op.key.index()];
-            let is_zero = self.value(op.key, op.value) == 0;
-            match (self.is_initial(op.key, op.value), op.is_write) {
-                (true, true) => uses.initial_written = true,
-                (true, false) => uses.initial_read = true,
-                (false, is_write) if is_zero => {
+        for txn in self.history.txns().filter(|&txn| registers.keeps(txn)) {
+            for op in registers.ops(txn) {
+                let uses = &mut uses[op.key.index()];
+                if self.initial[op.key.index()] == Some(op.value) {
+                    uses.initial_written |= op.is_write;
+                    uses.initial_read |= !op.is_write;
+                    uses.is_nonzero_initial |= op.value != ValueId(0);
+                } else if op.value == ValueId(0) {
                     uses.zero_used = true;
-                    uses.zero_written |= is_write;
+                    uses.zero_written |= op.is_write;
+                } else if op.value.small_int().is_none() {
+                    self.values_are_numbers &= fits(&self.history.values().original(op.value));
                 }
-                _ => {}
             }
-            uses.is_nonzero_initial |= is_zero && op.value != ValueId(0);
         }
         uses
     }
@@ -140,21 +135,19 @@ impl Uses {
     }
 }
 
-/// Where the initial values are unknown: those that were read although nobody wrote them.
-pub(crate) fn find_initial(history: &History) -> Option<Vec<Option<ValueId>>> {
-    if history.initial().default != InitialDefault::UnknownButOne {
-        return None;
-    }
-    let mut found: Vec<_> = (0..history.keys().len())
-        .map(|key| history.initial().value_of(KeyId::from_index(key)))
-        .collect();
-    let index = Index::of(history);
-    for (number, read) in index.reads().iter().enumerate() {
-        if index.sources(number).initial {
-            found[read.key.index()] = Some(read.value);
+/// What each key held at first. Where that is unknown: what was read although nobody wrote it.
+pub(crate) fn initial_values(history: &History) -> Vec<Option<ValueId>> {
+    let keys = (0..history.keys().len()).map(KeyId::from_index);
+    let mut initial: Vec<_> = keys.map(|key| history.initial().value_of(key)).collect();
+    if history.initial().default == InitialDefault::UnknownButOne {
+        let index = Index::of(history);
+        for (number, read) in index.reads().iter().enumerate() {
+            if index.sources(number).initial {
+                initial[read.key.index()] = Some(read.value);
+            }
         }
     }
-    Some(found)
+    initial
 }
 
 fn number_of(datum: &Datum) -> Option<u64> {

@@ -40,12 +40,7 @@ impl ReadOptions {
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self {
-            format: None,
-            memory_limit: u64::MAX,
-            input_limit: Self::LARGEST_INPUT,
-            initial_txn: false,
-        }
+        Self { format: None, memory_limit: u64::MAX, input_limit: Self::LARGEST_INPUT, initial_txn: false }
     }
 }
 

@@ -108,9 +108,7 @@ impl Temporary {
     fn beside(target: &Path) -> Self {
         let name = target.file_name().unwrap_or_default().to_string_lossy();
         let hidden = format!(".{name}.{}.part", std::process::id());
-        Self {
-            path: target.with_file_name(hidden),
-        }
+        Self { path: target.with_file_name(hidden) }
     }
 
     fn become_target(self, target: &Path) -> io::Result<()> {

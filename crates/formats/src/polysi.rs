@@ -21,19 +21,9 @@ pub(crate) use write::write;
 
 /// Whether the first line that is not blank is an operation.
 pub(crate) fn looks_like(head: &[u8]) -> bool {
-    let start = head
-        .iter()
-        .position(|byte| !byte.is_ascii_whitespace())
-        .unwrap_or(0);
-    let end = head[start..]
-        .iter()
-        .position(|&byte| byte == b'\n')
-        .map_or(head.len(), |end| start + end);
-    let line = Block {
-        bytes: head[start..end].trim_ascii_end(),
-        first_line: 1,
-        file: "",
-    };
+    let start = head.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(0);
+    let end = head[start..].iter().position(|&byte| byte == b'\n').map_or(head.len(), |end| start + end);
+    let line = Block { bytes: head[start..end].trim_ascii_end(), first_line: 1, file: "" };
     line_at(&line, &mut 0).is_ok()
 }
 
@@ -65,20 +55,9 @@ fn line_at(block: &Block<'_>, index: &mut usize) -> Result<Line, Error> {
             *index += 3;
             None
         }
-        _ => Some(number_before(
-            block,
-            index,
-            b')',
-            "a transaction (or -1) and `)`",
-        )?),
+        _ => Some(number_before(block, index, b')', "a transaction (or -1) and `)`")?),
     };
-    Ok(Line {
-        is_write,
-        key,
-        value,
-        session,
-        txn,
-    })
+    Ok(Line { is_write, key, value, session, txn })
 }
 
 #[inline]
@@ -258,10 +237,7 @@ mod tests {
     #[test]
     fn what_is_no_operation_is_refused_with_its_place() {
         let refusal = |text| read_text(text).unwrap_err().to_string();
-        assert_eq!(
-            refusal("w(1,1,1,1)\nw(1,1,1"),
-            "t:2:7: expected a session and `,`, found `1`"
-        );
+        assert_eq!(refusal("w(1,1,1,1)\nw(1,1,1"), "t:2:7: expected a session and `,`, found `1`");
         assert_eq!(refusal("x"), "t:1:1: expected `r(` or `w(`, found `x`");
         assert_eq!(
             refusal("w(1,1,1,1)\nr(1,1,2,1)\n"),
@@ -271,9 +247,6 @@ mod tests {
             refusal("r(1,18446744073709551616,1,1)"),
             "t:1:5: expected a value and `,`, found `18446744073709551616,1,1)`"
         );
-        assert_eq!(
-            refusal("r(1,1,1,1)x"),
-            "t:1:11: expected the end of the line, found `x`"
-        );
+        assert_eq!(refusal("r(1,1,1,1)x"), "t:1:11: expected the end of the line, found `x`");
     }
 }

@@ -19,13 +19,8 @@ pub(crate) struct Abilities {
 }
 
 impl Abilities {
-    pub const NONE: Self = Self {
-        aborted: false,
-        failed_ops: false,
-        empty_txns: false,
-        times: false,
-        names: false,
-    };
+    pub const NONE: Self =
+        Self { aborted: false, failed_ops: false, empty_txns: false, times: false, names: false };
 }
 
 /// One read or write.
@@ -53,11 +48,7 @@ impl<'h> Registers<'h> {
         abilities: Abilities,
         options: &WriteOptions,
     ) -> Result<Self, Error> {
-        let mut registers = Self {
-            history,
-            abilities,
-            warnings: Vec::new(),
-        };
+        let mut registers = Self { history, abilities, warnings: Vec::new() };
         let losses = Losses::count(&registers);
         for loss in losses.list(abilities) {
             registers.warnings.push(loss.judge(format, options)?);
@@ -76,13 +67,8 @@ impl<'h> Registers<'h> {
         self.history.op_range(txn).filter_map(move |op| self.op(OpId(op)))
     }
 
-    /// The operations of all transactions that are written.
-    pub fn kept_ops(&self) -> impl Iterator<Item = RegisterOp> {
-        let kept = self.history.txns().filter(|&txn| self.keeps(txn));
-        kept.flat_map(|txn| self.ops(txn))
-    }
-
     /// An operation, if it is a read or write with a known value that happened or whose failure can be written.
+    #[inline]
     pub fn op(&self, op: OpId) -> Option<RegisterOp> {
         let is_failed = self.history.failed_op_count() > 0 && self.history.is_failed(op);
         if is_failed && !self.abilities.failed_ops {
@@ -94,12 +80,7 @@ impl<'h> Registers<'h> {
             Op::Delete { key, tombstone } => (true, key, tombstone.unwrap_or(ValueId::NIL)),
             _ => return None,
         };
-        Some(RegisterOp {
-            is_write,
-            key,
-            value,
-            is_failed,
-        })
+        Some(RegisterOp { is_write, key, value, is_failed })
     }
 }
 
@@ -160,64 +141,21 @@ impl Losses {
     fn list(&self, abilities: Abilities) -> Vec<Loss> {
         let unless = |able: bool, count: usize| if able { 0 } else { count };
         let grave = [
-            (
-                "operations-dropped",
-                self.other_ops,
-                "operations on lists, ranges or predicates",
-            ),
-            (
-                "unknown-outcomes",
-                self.unknown,
-                "transactions of unknown outcome",
-            ),
-            (
-                "aborted-dropped",
-                unless(abilities.aborted, self.aborted),
-                "aborted transactions",
-            ),
+            ("operations-dropped", self.other_ops, "operations on lists, ranges or predicates"),
+            ("unknown-outcomes", self.unknown, "transactions of unknown outcome"),
+            ("aborted-dropped", unless(abilities.aborted, self.aborted), "aborted transactions"),
         ];
         let light = [
-            (
-                "empty-dropped",
-                unless(abilities.empty_txns, self.empty),
-                "transactions without operations",
-            ),
-            (
-                "failed-dropped",
-                unless(abilities.failed_ops, self.failed),
-                "operations that failed",
-            ),
-            (
-                "unknown-reads-dropped",
-                self.unknown_reads,
-                "reads whose answer is unknown",
-            ),
-            (
-                "kinds-merged",
-                self.inserts_and_deletes,
-                "inserts and deletes other than as writes",
-            ),
-            (
-                "times-dropped",
-                unless(abilities.times, self.times),
-                "times of transactions",
-            ),
+            ("empty-dropped", unless(abilities.empty_txns, self.empty), "transactions without operations"),
+            ("failed-dropped", unless(abilities.failed_ops, self.failed), "operations that failed"),
+            ("unknown-reads-dropped", self.unknown_reads, "reads whose answer is unknown"),
+            ("kinds-merged", self.inserts_and_deletes, "inserts and deletes other than as writes"),
+            ("times-dropped", unless(abilities.times, self.times), "times of transactions"),
             ("op-times-dropped", self.op_times, "times of operations"),
             ("versions-dropped", self.versions, "versions of operations"),
-            (
-                "names-dropped",
-                unless(abilities.names, self.names),
-                "names of sessions and transactions",
-            ),
+            ("names-dropped", unless(abilities.names, self.names), "names of sessions and transactions"),
         ];
-        let loss = |is_grave| {
-            move |(name, count, what)| Loss {
-                is_grave,
-                name,
-                count,
-                what,
-            }
-        };
+        let loss = |is_grave| move |(name, count, what)| Loss { is_grave, name, count, what };
         let all = grave.map(loss(true)).into_iter().chain(light.map(loss(false)));
         all.filter(|loss| loss.count > 0).collect()
     }

@@ -42,12 +42,7 @@ pub(crate) struct Json<'s, 'a> {
 
 impl<'s, 'a> Json<'s, 'a> {
     pub fn new(source: &'s mut Source<'a>) -> Self {
-        Self {
-            line_start: source.offset(),
-            source,
-            line: 1,
-            token: Vec::new(),
-        }
+        Self { line_start: source.offset(), source, line: 1, token: Vec::new() }
     }
 
     /// The next byte of a token, after white space; `None` at the end.
@@ -130,10 +125,7 @@ impl<'s, 'a> Json<'s, 'a> {
             && byte.is_ascii_digit()
         {
             let digit = u64::from(byte - b'0');
-            number = match number
-                .checked_mul(10)
-                .and_then(|number| number.checked_add(digit))
-            {
+            number = match number.checked_mul(10).and_then(|number| number.checked_add(digit)) {
                 Some(number) if !is_zero_led || digits == 0 => number,
                 _ => return Err(self.error(expected)),
             };
@@ -225,8 +217,7 @@ impl<'s, 'a> Json<'s, 'a> {
             _ => return Err(self.error(EXPECTED)),
         };
         self.source.skip_byte();
-        self.token
-            .extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
+        self.token.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
         Ok(())
     }
 
@@ -241,17 +232,14 @@ impl<'s, 'a> Json<'s, 'a> {
             code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
         }
         let char = char::from_u32(code).ok_or_else(|| self.error(expected))?;
-        self.token
-            .extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
+        self.token.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
         Ok(())
     }
 
     fn hex_escape(&mut self, expected: &str) -> Result<u32, Error> {
         self.word(b"u", expected)?;
         let ahead = self.source.peek(4)?;
-        let digits = ahead
-            .get(..4)
-            .filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+        let digits = ahead.get(..4).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
         let code = digits
             .and_then(|digits| std::str::from_utf8(digits).ok())
             .and_then(|digits| u32::from_str_radix(digits, 16).ok());
@@ -344,10 +332,7 @@ mod tests {
     #[test]
     fn strings_have_the_escapes_of_json() {
         let text = r#" "a\n\u00e9\ud83d\ude00\"" "#;
-        assert_eq!(
-            with_json(text, |json| json.string("").unwrap().to_owned()),
-            "a\né😀\""
-        );
+        assert_eq!(with_json(text, |json| json.string("").unwrap().to_owned()), "a\né😀\"");
         for wrong in [r#""\ud83d""#, r#""\x""#, "\"a", "\"\n\"", r#""\u00g0""#] {
             assert!(with_json(wrong, |json| json.string("").is_err()), "{wrong}");
         }
@@ -355,14 +340,8 @@ mod tests {
 
     #[test]
     fn numbers_are_exact_or_refused() {
-        assert_eq!(
-            with_json("-9223372036854775808", |json| json.signed("")),
-            Ok(i64::MIN)
-        );
-        assert_eq!(
-            with_json("18446744073709551615", |json| json.unsigned("")),
-            Ok(u64::MAX)
-        );
+        assert_eq!(with_json("-9223372036854775808", |json| json.signed("")), Ok(i64::MIN));
+        assert_eq!(with_json("18446744073709551615", |json| json.unsigned("")), Ok(u64::MAX));
         for wrong in ["9223372036854775808", "1.5", "1e3", "01", "-", ""] {
             assert!(with_json(wrong, |json| json.signed("").is_err()), "{wrong}");
         }
@@ -371,10 +350,7 @@ mod tests {
     #[test]
     fn skipping_passes_over_any_value_but_not_into_the_abyss() {
         let text = r#"{"a": [1, -2.5e3, {"b": null}], "c": true} 7"#;
-        assert_eq!(
-            with_json(text, |json| json.skip().and_then(|()| json.unsigned(""))),
-            Ok(7)
-        );
+        assert_eq!(with_json(text, |json| json.skip().and_then(|()| json.unsigned(""))), Ok(7));
         assert!(with_json(&"[".repeat(100_000), |json| json.skip().is_err()));
     }
 

@@ -28,12 +28,7 @@ pub(crate) fn looks_like(head: &[u8]) -> bool {
     };
     let fields = fields.trim_ascii_start();
     let is_first = |name: &&[u8]| fields.starts_with(name);
-    const FIRST: [&[u8]; 4] = [
-        b"\"value\"",
-        b"\"preBeginTS\"",
-        b"\"isInitial\"",
-        b"\"postBeginTS\"",
-    ];
+    const FIRST: [&[u8]; 4] = [b"\"value\"", b"\"preBeginTS\"", b"\"isInitial\"", b"\"postBeginTS\""];
     let is_jepsen = [&b"\"type\""[..], b"\"process\""]
         .iter()
         .any(|name| line.windows(name.len()).any(|window| window == *name));
@@ -84,11 +79,7 @@ impl Default for Reader {
     fn default() -> Self {
         let mut builder = Builder::new();
         builder.initial = InitialState::unknown();
-        Self {
-            builder,
-            waiting: Vec::new(),
-            has_initial: false,
-        }
+        Self { builder, waiting: Vec::new(), has_initial: false }
     }
 }
 
@@ -160,11 +151,7 @@ impl Reader {
     }
 
     fn wait(&mut self, op: ViperOp, is_failed: bool) {
-        self.waiting.push(Waiting {
-            op,
-            is_failed,
-            times: OpTimes::default(),
-        });
+        self.waiting.push(Waiting { op, is_failed, times: OpTimes::default() });
     }
 
     fn add_txn(&mut self, session: SessionId, times: TxnTimes) {
@@ -189,11 +176,7 @@ impl Reader {
                 }
                 ViperOp::Range(range) => {
                     let rows = range.rows.unwrap_or_default();
-                    recorded.extend(
-                        rows.iter()
-                            .filter(|row| !row.is_dead)
-                            .map(|row| (row.key, row.value)),
-                    );
+                    recorded.extend(rows.iter().filter(|row| !row.is_dead).map(|row| (row.key, row.value)));
                 }
                 _ => return Err(json.error("an initial state of writes or of one range before this")),
             }

@@ -14,10 +14,7 @@ pub struct Warning {
 impl Warning {
     /// A warning.
     pub fn new(name: &'static str, sentence: impl Into<String>) -> Self {
-        Self {
-            name,
-            sentence: sentence.into(),
-        }
+        Self { name, sentence: sentence.into() }
     }
 }
 

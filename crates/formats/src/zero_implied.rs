@@ -44,10 +44,8 @@ impl ZeroImplied {
         }
         let keys = (0..self.is_zero_written.len()).map(KeyId::from_index);
         builder.initial = InitialState::all(ZERO);
-        builder.initial.recorded = keys
-            .filter(|&key| is_zero_written(key))
-            .map(|key| (key, ValueId::NIL))
-            .collect();
+        builder.initial.recorded =
+            keys.filter(|&key| is_zero_written(key)).map(|key| (key, ValueId::NIL)).collect();
         builder.finish()
     }
 }

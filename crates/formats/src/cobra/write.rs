@@ -9,7 +9,7 @@ use history::{Datum, History, KeyId, Outcome, SessionId, TxnId, ValueId};
 
 use super::{ABSENT, DELETED, INITIAL, NOT_RECORDED};
 use crate::error::Error;
-use crate::numbers::find_initial;
+use crate::numbers::initial_values;
 use crate::registers::{Abilities, RegisterOp, Registers};
 use crate::{Format, Warning, WriteOptions};
 
@@ -50,12 +50,7 @@ pub(crate) fn write_folder(
     Ok(writer.registers.warnings)
 }
 
-const ABILITIES: Abilities = Abilities {
-    empty_txns: true,
-    times: true,
-    names: true,
-    ..Abilities::NONE
-};
+const ABILITIES: Abilities = Abilities { empty_txns: true, times: true, names: true, ..Abilities::NONE };
 
 struct Writer<'h> {
     history: &'h History,
@@ -66,8 +61,8 @@ struct Writer<'h> {
     values_are_ints: bool,
     sessions_are_numbered: bool,
     txns_are_numbered: bool,
-    /// What each key held at first, where that has to be found out.
-    found_initial: Vec<Option<ValueId>>,
+    /// What each key held at first, if that is known.
+    initial: Vec<Option<ValueId>>,
     record: Vec<u8>,
 }
 
@@ -86,7 +81,7 @@ impl<'h> Writer<'h> {
             values_are_ints: false,
             sessions_are_numbered: are_different_ints(sessions),
             txns_are_numbered: are_different_ints(txns),
-            found_initial: find_initial(history).unwrap_or_default(),
+            initial: initial_values(history),
             record: Vec::new(),
         };
         writer.has_versions = writer.txns_are_numbered && writer.all_values_are_versions();
@@ -112,11 +107,11 @@ impl<'h> Writer<'h> {
     }
 
     fn all_values_are_ints(&self) -> bool {
-        let is_int = |value| matches!(self.history.values().original(value), Datum::Int(_));
+        let is_int = |value: ValueId| {
+            value.small_int().is_some() || matches!(self.history.values().original(value), Datum::Int(_))
+        };
         let is_absent = |op: &RegisterOp| !op.is_write && op.value == ValueId::NIL;
-        self.registers
-            .kept_ops()
-            .all(|op| is_int(op.value) || is_absent(&op))
+        self.kept_txns().all(|txn| self.registers.ops(txn).all(|op| is_int(op.value) || is_absent(&op)))
     }
 
     fn kept_txns(&self) -> impl Iterator<Item = TxnId> {
@@ -129,17 +124,9 @@ impl<'h> Writer<'h> {
                 self.registers.warnings.push(Warning::new(name, sentence));
             }
         };
-        warn(
-            !self.keys_are_ints,
-            "keys-renumbered",
-            "keys that are no 64-bit integers became numbers",
-        );
+        warn(!self.keys_are_ints, "keys-renumbered", "keys that are no 64-bit integers became numbers");
         let moves_values = !self.values_are_ints && !self.has_versions;
-        warn(
-            moves_values,
-            "values-renumbered",
-            "values that are not all 64-bit integers became numbers",
-        );
+        warn(moves_values, "values-renumbered", "values that are not all 64-bit integers became numbers");
         let drops_times = self.history.has_times() && !self.has_times;
         warn(
             drops_times,
@@ -148,11 +135,7 @@ impl<'h> Writer<'h> {
         );
         let names = |txn| self.history.txn_name(txn).is_some();
         let drops_names = !self.txns_are_numbered && self.history.txns().any(names);
-        warn(
-            drops_names,
-            "names-renumbered",
-            "names of transactions that are no integers became numbers",
-        );
+        warn(drops_names, "names-renumbered", "names of transactions that are no integers became numbers");
     }
 
     fn session_number(&self, session: SessionId) -> i64 {
@@ -243,6 +226,9 @@ impl<'h> Writer<'h> {
     }
 
     fn initial_word(&self, value: ValueId) -> Option<u64> {
+        if let Some(small) = value.small_int() {
+            return Some(u64::from(small));
+        }
         match self.history.values().original(value) {
             Datum::Int(int) => Some(int as u64),
             Datum::Nil => Some(0),
@@ -251,12 +237,14 @@ impl<'h> Writer<'h> {
     }
 
     fn is_initial(&self, op: &RegisterOp) -> bool {
-        let found = self.found_initial.get(op.key.index()).copied().flatten();
-        found.or(self.history.initial().value_of(op.key)) == Some(op.value)
+        self.initial[op.key.index()] == Some(op.value)
     }
 
     /// Write id, transaction and value hash, if the value is the version of a log.
     fn version(&self, value: ValueId) -> Option<[u64; 3]> {
+        if value.small_int().is_some() {
+            return None;
+        }
         let Datum::List(parts) = self.history.values().original(value) else {
             return None;
         };

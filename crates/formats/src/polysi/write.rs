@@ -2,7 +2,6 @@
 //!
 //! Aborted transactions keep their writes only, all under the number -1, and empty ones leave no line.
 
-use std::fmt::Write as _;
 use std::io::Write;
 
 use history::{Datum, History, Outcome, SessionId, TxnId};
@@ -21,29 +20,45 @@ pub(crate) fn write(
     let mut registers = Registers::of(history, Format::Polysi, ABILITIES, options)?;
     let numbers = Numbers::of(&mut registers, Zero::UnlessWritten, options.lossy)?;
     let names = Names::of(&mut registers);
-    let mut lines = String::new();
+    let mut lines = Vec::new();
     for txn in history.txns().filter(|&txn| registers.keeps(txn)) {
         lines.clear();
         let (session, name) = (names.session(history.session_of(txn)), names.txn(txn));
         for op in registers.ops(txn) {
-            let (key, value) = (numbers.key(op.key), numbers.value(op.key, op.value));
-            let kind = if op.is_write { 'w' } else { 'r' };
-            _ = match name {
-                Some(name) => writeln!(lines, "{kind}({key},{value},{session},{name})"),
-                None if op.is_write => writeln!(lines, "w({key},{value},{session},-1)"),
-                None => Ok(()),
-            };
+            if name.is_some() || op.is_write {
+                lines.extend_from_slice(if op.is_write { b"w(" } else { b"r(" });
+                push_number(&mut lines, numbers.key(op.key), b',');
+                push_number(&mut lines, numbers.value(op.key, op.value), b',');
+                push_number(&mut lines, session, b',');
+                match name {
+                    Some(name) => push_number(&mut lines, name, b')'),
+                    None => lines.extend_from_slice(b"-1)"),
+                }
+                lines.push(b'\n');
+            }
         }
-        out.write_all(lines.as_bytes())?;
+        out.write_all(&lines)?;
     }
     Ok(registers.warnings)
 }
 
-const ABILITIES: Abilities = Abilities {
-    aborted: true,
-    names: true,
-    ..Abilities::NONE
-};
+const ABILITIES: Abilities = Abilities { aborted: true, names: true, ..Abilities::NONE };
+
+/// Appends a number in decimal and the mark that follows it.
+fn push_number(line: &mut Vec<u8>, mut number: u64, mark: u8) {
+    let mut digits = [0; 20];
+    let mut first = digits.len();
+    loop {
+        first -= 1;
+        digits[first] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    line.extend_from_slice(&digits[first..]);
+    line.push(mark);
+}
 
 /// The numbers of sessions and transactions: their names if those are different numbers, else their places.
 struct Names<'h> {
@@ -57,12 +72,7 @@ impl<'h> Names<'h> {
         let history = registers.history;
         let is_committed = |&txn: &TxnId| history.outcome(txn) == Outcome::Committed;
         let sessions = || history.sessions().map(|session| history.session_name(session));
-        let txns = || {
-            history
-                .txns()
-                .filter(is_committed)
-                .map(|txn| history.txn_name(txn))
-        };
+        let txns = || history.txns().filter(is_committed).map(|txn| history.txn_name(txn));
         let names = Self {
             history,
             sessions_are_numbers: are_different_numbers(sessions()),
@@ -72,9 +82,7 @@ impl<'h> Names<'h> {
         if loses_sessions || (!names.txns_are_numbers && txns().flatten().next().is_some()) {
             let sentence =
                 "names of sessions or transactions that are not all different numbers became numbers";
-            registers
-                .warnings
-                .push(Warning::new("names-renumbered", sentence));
+            registers.warnings.push(Warning::new("names-renumbered", sentence));
         }
         names.warn_of_aborted(registers);
         names

@@ -37,8 +37,7 @@ impl Reader {
                 break;
             }
         }
-        self.wait_for_fields(fields)
-            .ok_or_else(|| json.error("an operation with all its fields before this"))
+        self.wait_for_fields(fields).ok_or_else(|| json.error("an operation with all its fields before this"))
     }
 
     fn field(&mut self, json: &mut Json<'_, '_>, name: &str, fields: &mut Fields) -> Result<(), Error> {
@@ -72,11 +71,9 @@ impl Reader {
                 self.wait(ViperOp::Read(fields.key.clone()?, fields.read_value?), false);
                 ViperOp::Delete(fields.key?, fields.value?)
             }
-            b'-' => ViperOp::Range(RangeRead {
-                from: fields.from?,
-                to: fields.to?,
-                rows: Some(fields.rows?),
-            }),
+            b'-' => {
+                ViperOp::Range(RangeRead { from: fields.from?, to: fields.to?, rows: Some(fields.rows?) })
+            }
             _ => return None,
         };
         self.wait(op, fields.is_failed);

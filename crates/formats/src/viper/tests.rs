@@ -21,13 +21,7 @@ fn arrays_and_objects_mean_the_same() {
     let history = read_text(arrays).unwrap();
     assert_eq!(Summary::of(&history).operations, 4);
     assert!(history.is_failed(OpId(1)));
-    assert!(matches!(
-        history.op(OpId(3)),
-        Op::Delete {
-            tombstone: Some(ValueId(7)),
-            ..
-        }
-    ));
+    assert!(matches!(history.op(OpId(3)), Op::Delete { tombstone: Some(ValueId(7)), .. }));
 }
 
 #[test]
