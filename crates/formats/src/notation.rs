@@ -89,12 +89,7 @@ pub(crate) fn write(
 fn not_text(file: &str, number: u64, line: &[u8], error: &std::str::Utf8Error) -> Error {
     let column = error.valid_up_to();
     let place = crate::Place::Column(number, column as u64 + 1);
-    Error::input(
-        file,
-        place,
-        "text in UTF-8",
-        crate::error::excerpt(&line[column..]),
-    )
+    Error::input(file, place, "text in UTF-8", crate::error::excerpt(&line[column..]))
 }
 
 #[cfg(test)]

@@ -72,35 +72,18 @@ pub fn random_datum(random: &mut Random, depth: usize) -> Datum {
         8 | 9 => Datum::str(random.pick(&TEXTS)),
         10 => Datum::Keyword(random.pick(&TEXTS).into()),
         11 => Datum::Symbol(random.pick(&TEXTS).into()),
-        12 | 13 => Datum::List(
-            (0..random.below(4))
-                .map(|_| random_datum(random, depth + 1))
-                .collect(),
-        ),
+        12 | 13 => Datum::List((0..random.below(4)).map(|_| random_datum(random, depth + 1)).collect()),
         14 => {
             let column =
                 |random: &mut Random| (random_datum(random, depth + 1), random_datum(random, depth + 1));
             Datum::row((0..random.below(3)).map(|_| column(random)).collect())
         }
-        _ => Datum::Tagged(Box::new((
-            random.pick(&TEXTS).into(),
-            random_datum(random, depth + 1),
-        ))),
+        _ => Datum::Tagged(Box::new((random.pick(&TEXTS).into(), random_datum(random, depth + 1)))),
     }
 }
 
 fn random_float(random: &mut Random) -> u64 {
-    let common = [
-        0.0,
-        -0.0,
-        1.5,
-        1e300,
-        5e-324,
-        1e16,
-        f64::INFINITY,
-        f64::NEG_INFINITY,
-        f64::NAN,
-    ];
+    let common = [0.0, -0.0, 1.5, 1e300, 5e-324, 1e16, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
     match random.one_in(3) {
         true => random.next(),
         false => random.pick(&common).to_bits(),
@@ -109,10 +92,7 @@ fn random_float(random: &mut Random) -> u64 {
 
 /// Any history.
 pub fn random_history(seed: u64) -> History {
-    let mut generator = Generator {
-        random: Random(seed),
-        builder: Builder::new(),
-    };
+    let mut generator = Generator { random: Random(seed), builder: Builder::new() };
     generator.initial_state();
     let sessions = generator.sessions();
     for _ in 0..generator.random.below(8) {
@@ -153,13 +133,7 @@ impl Generator {
         };
         for _ in 0..self.random.below(3) {
             let (key, value) = (self.key(), self.value());
-            if self
-                .builder
-                .initial
-                .recorded
-                .iter()
-                .all(|&(other, _)| other != key)
-            {
+            if self.builder.initial.recorded.iter().all(|&(other, _)| other != key) {
                 self.builder.initial.recorded.push((key, value));
             }
         }
@@ -197,9 +171,7 @@ impl Generator {
             let times = self.txn_times();
             self.builder.set_times(times);
         }
-        let outcome = self
-            .random
-            .pick(&[Outcome::Committed, Outcome::Aborted, Outcome::Unknown]);
+        let outcome = self.random.pick(&[Outcome::Committed, Outcome::Aborted, Outcome::Unknown]);
         self.builder.end(outcome);
     }
 
@@ -216,10 +188,7 @@ impl Generator {
     fn attributes(&mut self) {
         if self.random.one_in(4) {
             let time = |random: &mut Random| random.next() as i64 >> 1;
-            let times = OpTimes {
-                request: self.random.maybe(time),
-                response: self.random.maybe(time),
-            };
+            let times = OpTimes { request: self.random.maybe(time), response: self.random.maybe(time) };
             self.builder.set_op_times(times);
         }
         if self.random.one_in(4) {
@@ -301,11 +270,7 @@ pub fn describe(history: &History) -> Vec<String> {
     let mut initial: Vec<_> = recorded
         .iter()
         .map(|&(key, value)| {
-            format!(
-                "{:?} starts as {:?}",
-                history.keys().original(key),
-                original(history, value)
-            )
+            format!("{:?} starts as {:?}", history.keys().original(key), original(history, value))
         })
         .collect();
     initial.sort();
@@ -338,24 +303,17 @@ fn original(history: &History, value: ValueId) -> String {
     format!("{:?}", history.values().original(value))
 }
 
-fn describe_op(history: &History, op: OpId) -> String {
+/// An operation with all that is known of it.
+pub fn describe_op(history: &History, op: OpId) -> String {
     let rows = |rows: &Option<Vec<Row>>| -> Option<Vec<(&Datum, Datum, bool)>> {
-        let row = |row: &Row| {
-            (
-                history.keys().original(row.key),
-                history.values().original(row.value),
-                row.is_dead,
-            )
-        };
+        let row =
+            |row: &Row| (history.keys().original(row.key), history.values().original(row.value), row.is_dead);
         rows.as_ref().map(|rows| rows.iter().map(row).collect())
     };
     let content = match history.op(op) {
         Op::ReadList { list, .. } => {
             let original = |&value: &ValueId| original(history, value);
-            format!(
-                "list {:?}",
-                list.map(|list| list.iter().map(original).collect::<Vec<_>>())
-            )
+            format!("list {:?}", list.map(|list| list.iter().map(original).collect::<Vec<_>>()))
         }
         Op::RangeRead(range) => format!("range {:?} {:?} {:?}", range.from, range.to, rows(&range.rows)),
         Op::PredicateRead(read) => format!("predicate {:?} {:?}", read.predicate, rows(&read.rows)),
@@ -364,10 +322,7 @@ fn describe_op(history: &History, op: OpId) -> String {
         other => format!(
             "{:?} {:?}",
             std::mem::discriminant(&other),
-            other
-                .value()
-                .or(append(&other))
-                .map(|value| original(history, value))
+            other.value().or(append(&other)).map(|value| original(history, value))
         ),
     };
     format!(
@@ -392,8 +347,6 @@ fn debug(thing: &impl Debug) -> String {
 
 /// How many random histories a test tries; more in a long run.
 pub fn seeds() -> std::ops::Range<u64> {
-    let soak = std::env::var("ISOSCOPE_SOAK")
-        .ok()
-        .and_then(|count| count.parse().ok());
+    let soak = std::env::var("ISOSCOPE_SOAK").ok().and_then(|count| count.parse().ok());
     0..soak.unwrap_or(3000)
 }

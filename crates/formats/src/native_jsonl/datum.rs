@@ -123,17 +123,11 @@ impl Json<'_> {
         let digits = self.string("the bits of a float")?;
         let is_hex = digits.len() == 16 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
         let bits = u64::from_str_radix(&digits, 16).ok().filter(|_| is_hex);
-        bits.map(Datum::Float)
-            .ok_or_else(|| self.error_at(start, "sixteen hexadecimal digits"))
+        bits.map(Datum::Float).ok_or_else(|| self.error_at(start, "sixteen hexadecimal digits"))
     }
 }
 
 fn long_number(text: &str) -> Option<Datum> {
-    let float = || {
-        text.parse()
-            .ok()
-            .filter(|float: &f64| float.is_finite())
-            .map(Datum::float)
-    };
+    let float = || text.parse().ok().filter(|float: &f64| float.is_finite()).map(Datum::float);
     Datum::int_from_decimal(text).or_else(float)
 }

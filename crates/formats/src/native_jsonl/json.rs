@@ -59,9 +59,7 @@ impl<'b> Json<'b> {
     /// An error at an earlier place.
     #[cold]
     pub fn error_at(&self, position: usize, expected: &str) -> Error {
-        self.block
-            .error(position, expected)
-            .with_hint("docs/formats/native.md describes the lines")
+        self.block.error(position, expected).with_hint("docs/formats/native.md describes the lines")
     }
 
     #[inline]

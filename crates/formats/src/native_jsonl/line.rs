@@ -52,10 +52,7 @@ impl TxnLine {
             datum(&mut bytes, name);
         }
         bytes.extend(b",\"ops\":[");
-        Self {
-            bytes,
-            state: State::NoOp,
-        }
+        Self { bytes, state: State::NoOp }
     }
 
     /// Read one key; nil if it was absent.
@@ -158,12 +155,8 @@ impl TxnLine {
         });
         if !times.is_empty() {
             self.bytes.extend(b",\"t\":");
-            let four = [
-                times.begin_request,
-                times.begin_response,
-                times.commit_request,
-                times.commit_response,
-            ];
+            let four =
+                [times.begin_request, times.begin_response, times.commit_request, times.commit_response];
             put_times(&mut self.bytes, &four);
         }
         self.bytes.extend(b"}\n");

@@ -119,8 +119,7 @@ impl OpReader<'_, '_> {
         if self.json.eat_word("null") {
             return Ok(Bound::Unbounded);
         }
-        self.json
-            .expect(b'[', "a bound: null, [\"in\",key] or [\"ex\",key]")?;
+        self.json.expect(b'[', "a bound: null, [\"in\",key] or [\"ex\",key]")?;
         let start = self.json.position();
         let kind = self.json.string("`\"in\"` or `\"ex\"`")?;
         self.json.expect(b',', "`,` and a key")?;
@@ -168,11 +167,7 @@ impl OpReader<'_, '_> {
             change = Change::Set(self.json.datum(0)?);
         }
         let attributes = self.attributes(true)?;
-        self.builder.predicate_write(PredicateWrite {
-            predicate,
-            change,
-            row_count: attributes.row_count,
-        });
+        self.builder.predicate_write(PredicateWrite { predicate, change, row_count: attributes.row_count });
         self.apply(&attributes);
         Ok(())
     }
@@ -206,8 +201,7 @@ impl OpReader<'_, '_> {
             return Ok(attributes);
         }
         self.json.expect(b',', "`,` or `]`")?;
-        self.json
-            .expect(b'{', "`{` and what else is known of the operation")?;
+        self.json.expect(b'{', "`{` and what else is known of the operation")?;
         let mut is_first = true;
         loop {
             let start = self.json.position();
@@ -221,10 +215,9 @@ impl OpReader<'_, '_> {
                 "f" if self.json.eat_word("true") => attributes.has_failed = true,
                 "rows" if counts_rows => attributes.row_count = Some(self.row_count()?),
                 _ => {
-                    return Err(self.json.error_at(
-                        start,
-                        "one of the members t, v, \"f\":true, and rows for pw and pd",
-                    ));
+                    return Err(self
+                        .json
+                        .error_at(start, "one of the members t, v, \"f\":true, and rows for pw and pd"));
                 }
             }
         }

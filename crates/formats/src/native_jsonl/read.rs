@@ -68,9 +68,7 @@ impl Reader {
         }
         let start = json.position();
         json.expect(b'{', "an object")?;
-        let first = json
-            .next_key(true)?
-            .ok_or_else(|| json.error_at(start, LINE_KINDS))?;
+        let first = json.next_key(true)?.ok_or_else(|| json.error_at(start, LINE_KINDS))?;
         if !self.has_header {
             return self.header(json, &first, start);
         }
@@ -208,8 +206,7 @@ impl Reader {
         match (members.session, ops_at) {
             (Some(session), Some((ops_at, is_read))) => {
                 self.late_ops(json, session, ops_at, is_read)?;
-                self.end(members)
-                    .ok_or_else(|| json.error_at(start, "the outcome: the member o"))
+                self.end(members).ok_or_else(|| json.error_at(start, "the outcome: the member o"))
             }
             _ => Err(json.error_at(start, "the members s, o and ops")),
         }
@@ -223,12 +220,7 @@ impl Reader {
         };
         let session = self.session(session);
         self.builder.begin(session);
-        OpReader {
-            json,
-            builder: &mut self.builder,
-            elements: &mut self.elements,
-        }
-        .ops()?;
+        OpReader { json, builder: &mut self.builder, elements: &mut self.elements }.ops()?;
         Ok(true)
     }
 
@@ -298,12 +290,7 @@ fn clock(json: &mut Json<'_>) -> Result<Clock, Error> {
 fn txn_times(json: &mut Json<'_>) -> Result<TxnTimes, Error> {
     let expected = "four times: request and response of begin and of commit, each null if not recorded";
     let [begin_request, begin_response, commit_request, commit_response] = json.times(expected)?;
-    Ok(TxnTimes {
-        begin_request,
-        begin_response,
-        commit_request,
-        commit_response,
-    })
+    Ok(TxnTimes { begin_request, begin_response, commit_request, commit_response })
 }
 
 fn end_object(json: &mut Json<'_>) -> Result<(), Error> {
@@ -315,15 +302,8 @@ fn is_torn(block: Block<'_>) -> Option<usize> {
     if block.bytes.ends_with(b"\n") {
         return None;
     }
-    let start = block
-        .bytes
-        .iter()
-        .rposition(|&byte| byte == b'\n')
-        .map_or(0, |at| at + 1);
-    let tail = Block {
-        bytes: &block.bytes[start..],
-        ..block
-    };
+    let start = block.bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    let tail = Block { bytes: &block.bytes[start..], ..block };
     let is_whole = Json::new(tail, tail.bytes.len()).is_ok_and(|mut json| {
         let is_value = json.skip_value(0).is_ok();
         json.skip_blanks();
@@ -333,11 +313,7 @@ fn is_torn(block: Block<'_>) -> Option<usize> {
 }
 
 fn torn_line(block: Block<'_>, torn_at: usize) -> Warning {
-    let line = block.first_line
-        + block.bytes[..torn_at]
-            .iter()
-            .filter(|&&byte| byte == b'\n')
-            .count() as u64;
+    let line = block.first_line + block.bytes[..torn_at].iter().filter(|&&byte| byte == b'\n').count() as u64;
     Warning::new(
         "torn-line",
         format!(

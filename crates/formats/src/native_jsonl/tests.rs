@@ -5,11 +5,7 @@ use crate::sample_histories::{describe, random_history, seeds};
 use crate::{Error, Format, Loaded, ReadOptions, WriteOptions, read_bytes};
 
 fn load(text: impl AsRef<[u8]>) -> Result<Loaded, Error> {
-    read_bytes(
-        "file",
-        text.as_ref(),
-        &ReadOptions::default().with_format(Format::Native),
-    )
+    read_bytes("file", text.as_ref(), &ReadOptions::default().with_format(Format::Native))
 }
 
 fn print(history: &History) -> String {
@@ -54,16 +50,11 @@ fn members_may_come_in_any_order_and_with_blanks() {
 {"note":{"anything":[1,{"at":"all"}]}}
 {"default?":true}"#;
     let history = load(text).unwrap().history;
-    assert_eq!(
-        (history.session_count(), history.txn_count(), history.op_count()),
-        (1, 2, 2)
-    );
+    assert_eq!((history.session_count(), history.txn_count(), history.op_count()), (1, 2, 2));
     assert_eq!(history.initial().default, InitialDefault::UnknownButOne);
     assert_eq!(history.keys().original(KeyId(0)), &Datum::from("x𝄞"));
-    let values: Vec<_> = history
-        .ops(TxnId(0))
-        .map(|(_, op)| history.values().original(op.value().unwrap()))
-        .collect();
+    let values: Vec<_> =
+        history.ops(TxnId(0)).map(|(_, op)| history.values().original(op.value().unwrap())).collect();
     assert_eq!(values, [Datum::float(1.5), Datum::uint(12345678901234567890)]);
 }
 
@@ -84,10 +75,7 @@ fn a_recording_cut_anywhere_is_the_history_so_far() {
     }
     let warning = &load(&SMALL[..SMALL.len() - 9]).unwrap().warnings[0];
     assert_eq!(warning.name, "torn-line");
-    assert!(
-        warning.sentence.starts_with("line 7, the last one, is cut off"),
-        "{warning}"
-    );
+    assert!(warning.sentence.starts_with("line 7, the last one, is cut off"), "{warning}");
 }
 
 #[test]
@@ -104,74 +92,28 @@ fn any_byte_may_be_anything() {
 
 #[test]
 fn errors_say_where_and_what() {
-    let error = |line: &str| {
-        load(format!("{{\"isoscope\":1}}\n{line}\n"))
-            .unwrap_err()
-            .to_string()
-    };
+    let error = |line: &str| load(format!("{{\"isoscope\":1}}\n{line}\n")).unwrap_err().to_string();
     for (line, expected) in [
-        (
-            "{\"s\":0,\"ops\":[[\"z\",1]],\"o\":\"c\"}",
-            "file:2:16: expected one of the operations r r? w",
-        ),
-        (
-            "{\"s\":0,\"ops\":[]}",
-            "file:2:1: expected the outcome: the member o",
-        ),
-        (
-            "{\"s\":0,\"o\":\"c\"}",
-            "file:2:1: expected the members s, o and ops",
-        ),
-        (
-            "{\"s\":0,\"s\":0,\"ops\":[],\"o\":\"c\"}",
-            "file:2:7: expected each member once",
-        ),
-        (
-            "{\"s\":0,\"ops\":[],\"ops\":[],\"o\":\"c\"}",
-            "file:2:16: expected each member once",
-        ),
-        (
-            "{\"ops\":[],\"ops\":[],\"s\":0,\"o\":\"c\"}",
-            "file:2:10: expected each member once",
-        ),
-        (
-            "{\"s\":0,\"ops\":[[\"r\",1]],\"o\":\"c\"}",
-            "file:2:21: expected `,` and a value, found `]],",
-        ),
-        (
-            "{\"s\":0,\"ops\":[[\"r\",1,2,3]],\"o\":\"c\"}",
-            "file:2:24: expected `{` and what else",
-        ),
-        (
-            "{\"s\":0,\"ops\":[[\"r\",1,01]],\"o\":\"c\"}",
-            "file:2:22: expected a value of JSON",
-        ),
-        (
-            "{\"s\":0,\"ops\":[[\"r\",1,1e999]],\"o\":\"c\"}",
-            "file:2:22: expected a number that a float",
-        ),
-        (
-            "{\"s\":0,\"ops\":[],\"o\":\"x\"}",
-            "file:2:21: expected an outcome",
-        ),
-        (
-            "{\"s\":0,\"ops\":[],\"o\":\"c\"} x",
-            "file:2:26: expected the end of the line, found `x`",
-        ),
-        (
-            "{\"initial\":[[1,1],[1,2]]}",
-            "file:2:19: expected one initial value for each key",
-        ),
+        ("{\"s\":0,\"ops\":[[\"z\",1]],\"o\":\"c\"}", "file:2:16: expected one of the operations r r? w"),
+        ("{\"s\":0,\"ops\":[]}", "file:2:1: expected the outcome: the member o"),
+        ("{\"s\":0,\"o\":\"c\"}", "file:2:1: expected the members s, o and ops"),
+        ("{\"s\":0,\"s\":0,\"ops\":[],\"o\":\"c\"}", "file:2:7: expected each member once"),
+        ("{\"s\":0,\"ops\":[],\"ops\":[],\"o\":\"c\"}", "file:2:16: expected each member once"),
+        ("{\"ops\":[],\"ops\":[],\"s\":0,\"o\":\"c\"}", "file:2:10: expected each member once"),
+        ("{\"s\":0,\"ops\":[[\"r\",1]],\"o\":\"c\"}", "file:2:21: expected `,` and a value, found `]],"),
+        ("{\"s\":0,\"ops\":[[\"r\",1,2,3]],\"o\":\"c\"}", "file:2:24: expected `{` and what else"),
+        ("{\"s\":0,\"ops\":[[\"r\",1,01]],\"o\":\"c\"}", "file:2:22: expected a value of JSON"),
+        ("{\"s\":0,\"ops\":[[\"r\",1,1e999]],\"o\":\"c\"}", "file:2:22: expected a number that a float"),
+        ("{\"s\":0,\"ops\":[],\"o\":\"x\"}", "file:2:21: expected an outcome"),
+        ("{\"s\":0,\"ops\":[],\"o\":\"c\"} x", "file:2:26: expected the end of the line, found `x`"),
+        ("{\"initial\":[[1,1],[1,2]]}", "file:2:19: expected one initial value for each key"),
         (
             "{\"session\":0}\n{\"session\":0}",
             "file:3:12: expected the number of a session that did not occur yet",
         ),
         ("{\"zzz\":0}", "file:2:1: expected one of the members"),
         ("{}", "file:2:1: expected one of the members"),
-        (
-            "{\"note\":\"\u{1}\"}",
-            "file:2:10: expected `\"` at the end of a string",
-        ),
+        ("{\"note\":\"\u{1}\"}", "file:2:10: expected `\"` at the end of a string"),
     ] {
         assert!(error(line).starts_with(expected), "{line}: {}", error(line));
     }
@@ -189,9 +131,7 @@ fn errors_say_where_and_what() {
 fn deep_nesting_is_an_error() {
     let nested = |depth| {
         let brackets = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-        load(format!(
-            "{{\"isoscope\":1}}\n{{\"s\":0,\"ops\":[[\"w\",1,{brackets}]],\"o\":\"c\"}}\n"
-        ))
+        load(format!("{{\"isoscope\":1}}\n{{\"s\":0,\"ops\":[[\"w\",1,{brackets}]],\"o\":\"c\"}}\n"))
     };
     assert!(nested(129).is_ok());
     assert!(nested(130).is_err());
@@ -206,21 +146,13 @@ fn a_recorder_writes_what_the_reader_reads() {
     line.read_unknown(&"x".into());
     line.mark_failed();
     line.delete(&"x".into(), Some(&"gone".into()));
-    line.set_op_times(OpTimes {
-        request: Some(1),
-        response: None,
-    });
+    line.set_op_times(OpTimes { request: Some(1), response: None });
     line.set_op_version(3);
-    writer
-        .transaction(&line.end(Outcome::Unknown, TxnTimes::default()))
-        .unwrap();
+    writer.transaction(&line.end(Outcome::Unknown, TxnTimes::default())).unwrap();
     writer.initial(&[("x".into(), 5.into())]).unwrap();
     writer.default_unknown().unwrap();
     let history = load(writer.finish().unwrap()).unwrap().history;
     assert_eq!(history.initial().recorded, [(KeyId(0), ValueId(5))]);
-    assert_eq!(
-        (history.is_failed(OpId(0)), history.op_version(OpId(1))),
-        (true, Some(3))
-    );
+    assert_eq!((history.is_failed(OpId(0)), history.op_version(OpId(1))), (true, Some(3)));
     assert_eq!(history.txn_label(TxnId(0)), "t");
 }

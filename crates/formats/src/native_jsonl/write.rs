@@ -50,9 +50,7 @@ impl<W: Write> NativeWriter<W> {
 
     /// Keys with the values with which they start.
     pub fn initial(&mut self, pairs: &[(Datum, Datum)]) -> io::Result<()> {
-        self.line("initial", |out| {
-            array(out, pairs, |out, (key, value)| pair(out, key, value))
-        })
+        self.line("initial", |out| array(out, pairs, |out, (key, value)| pair(out, key, value)))
     }
 
     /// Keys that are there although nothing else mentions them.
@@ -109,10 +107,8 @@ pub(crate) fn write(
 ) -> Result<Vec<Warning>, Error> {
     let mut writer = NativeWriter::new(out, history.clock())?;
     write_initial(history, &mut writer)?;
-    let unused: Vec<_> = unused_keys(history)
-        .into_iter()
-        .map(|key| history.keys().original(key).clone())
-        .collect();
+    let unused: Vec<_> =
+        unused_keys(history).into_iter().map(|key| history.keys().original(key).clone()).collect();
     if !unused.is_empty() {
         writer.keys(&unused)?;
     }
@@ -133,10 +129,7 @@ fn write_initial<W: Write>(history: &History, writer: &mut NativeWriter<W>) -> i
     }
     for part in history.initial().recorded.chunks(PAIRS_IN_A_LINE) {
         let original = |&(key, value): &(KeyId, ValueId)| {
-            (
-                history.keys().original(key).clone(),
-                history.values().original(value),
-            )
+            (history.keys().original(key).clone(), history.values().original(value))
         };
         writer.initial(&part.iter().map(original).collect::<Vec<_>>())?;
     }
@@ -180,15 +173,9 @@ fn write_op(history: &History, op: Op<'_>, line: &mut TxnLine) {
     };
     match op {
         Op::Read { key, value: None } => line.read_unknown(key_of(key)),
-        Op::Read {
-            key,
-            value: Some(value),
-        } => line.read(key_of(key), &value_of(value)),
+        Op::Read { key, value: Some(value) } => line.read(key_of(key), &value_of(value)),
         Op::ReadList { key, list: None } => line.read_list_unknown(key_of(key)),
-        Op::ReadList {
-            key,
-            list: Some(list),
-        } => {
+        Op::ReadList { key, list: Some(list) } => {
             let elements: Vec<_> = list.iter().map(|&value| value_of(value)).collect();
             line.read_list(key_of(key), &elements);
         }
@@ -197,11 +184,7 @@ fn write_op(history: &History, op: Op<'_>, line: &mut TxnLine) {
         Op::Insert { key, value } => line.insert(key_of(key), &value_of(value)),
         Op::Delete { key, tombstone } => line.delete(key_of(key), tombstone.map(value_of).as_ref()),
         Op::RangeRead(range) => {
-            line.range_read(
-                &range.from,
-                &range.to,
-                range.rows.as_ref().map(rows_of).as_deref(),
-            );
+            line.range_read(&range.from, &range.to, range.rows.as_ref().map(rows_of).as_deref());
         }
         Op::PredicateRead(read) => {
             line.predicate_read(&read.predicate, read.rows.as_ref().map(rows_of).as_deref());

@@ -15,12 +15,7 @@ pub(super) struct Cursor<'t> {
 impl<'t> Cursor<'t> {
     /// The start of a line.
     pub fn new(file: &'t str, line: u64, text: &'t str) -> Self {
-        Self {
-            text,
-            at: 0,
-            file,
-            line,
-        }
+        Self { text, at: 0, file, line }
     }
 
     /// What is left of the line.
@@ -98,10 +93,7 @@ impl<'t> Cursor<'t> {
     pub fn digits(&mut self) -> &'t str {
         let bytes = self.rest().as_bytes();
         let sign = usize::from(matches!(bytes.first(), Some(b'-' | b'+')));
-        let digits = bytes[sign..]
-            .iter()
-            .take_while(|byte| byte.is_ascii_digit())
-            .count();
+        let digits = bytes[sign..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         let length = if digits == 0 { 0 } else { sign + digits };
         self.at += length;
         &self.text[self.at - length..self.at]

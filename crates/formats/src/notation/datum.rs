@@ -73,11 +73,9 @@ impl Cursor<'_> {
 
     fn number(&mut self) -> Result<Datum, Error> {
         let start = *self;
-        for (text, bits) in [
-            ("+inf", f64::INFINITY.to_bits()),
-            ("-inf", f64::NEG_INFINITY.to_bits()),
-            ("+nan", PLAIN_NAN),
-        ] {
+        for (text, bits) in
+            [("+inf", f64::INFINITY.to_bits()), ("-inf", f64::NEG_INFINITY.to_bits()), ("+nan", PLAIN_NAN)]
+        {
             if self.eat(text) {
                 return self.end_number(&start, Datum::Float(bits));
             }
@@ -88,11 +86,7 @@ impl Cursor<'_> {
         let is_float = self.fraction() | self.exponent();
         let text = self.since(&start);
         let number = match is_float {
-            true => text
-                .parse()
-                .ok()
-                .filter(|float: &f64| float.is_finite())
-                .map(Datum::float),
+            true => text.parse().ok().filter(|float: &f64| float.is_finite()).map(Datum::float),
             false => Datum::int_from_decimal(text),
         };
         let number = number.ok_or_else(|| start.error("a number"))?;
@@ -195,9 +189,7 @@ impl Cursor<'_> {
         let mut text = String::new();
         loop {
             let rest = self.rest();
-            let plain = rest
-                .find(['"', '\\'])
-                .ok_or_else(|| start.error("a text that ends with `\"`"))?;
+            let plain = rest.find(['"', '\\']).ok_or_else(|| start.error("a text that ends with `\"`"))?;
             text.push_str(&rest[..plain]);
             self.advance(plain);
             if self.eat("\"") {
@@ -218,9 +210,7 @@ impl Cursor<'_> {
             b'r' => Ok('\r'),
             b'"' => Ok('"'),
             b'\\' => Ok('\\'),
-            b'u' => self
-                .code_point()
-                .ok_or_else(|| start.error("`\\u{` and the number of a character")),
+            b'u' => self.code_point().ok_or_else(|| start.error("`\\u{` and the number of a character")),
             _ => Err(start.error("one of the escapes \\n \\t \\r \\\" \\\\ \\u{...}")),
         }
     }

@@ -52,14 +52,8 @@ impl<'t> Cursor<'t> {
         }
         *self = ahead;
         Ok(Some(match numbered(name.text, '_') {
-            Some(unnamed) => Label {
-                name: None,
-                number: unnamed,
-            },
-            None => Label {
-                name: Some(name.datum.clone()),
-                number,
-            },
+            Some(unnamed) => Label { name: None, number: unnamed },
+            None => Label { name: Some(name.datum.clone()), number },
         }))
     }
 }

@@ -63,11 +63,7 @@ fn read(cursor: &mut Cursor<'_>, builder: &mut Builder, list_keys: &mut Vec<KeyI
     let key = cursor.datum()?;
     cursor.skip_blanks();
     if cursor.eat("..") {
-        let bound = if is_included {
-            Bound::Included
-        } else {
-            Bound::Excluded
-        };
+        let bound = if is_included { Bound::Included } else { Bound::Excluded };
         return range(cursor, builder, bound(key));
     }
     if is_included {
@@ -96,10 +92,7 @@ fn read_one(
         let Datum::List(items) = cursor.datum()? else {
             return Err(cursor.error("a list"));
         };
-        let list: Vec<_> = items
-            .into_iter()
-            .map(|item| builder.values.intern(item))
-            .collect();
+        let list: Vec<_> = items.into_iter().map(|item| builder.values.intern(item)).collect();
         list_keys.push(key);
         builder.read_list(key, &list);
     } else {
@@ -158,11 +151,7 @@ fn rows(cursor: &mut Cursor<'_>, builder: &mut Builder) -> Result<Option<Vec<Row
 
 fn delete(cursor: &mut Cursor<'_>, builder: &mut Builder) -> Result<(), Error> {
     let key = argument(cursor)?;
-    let tombstone = if cursor.eat_equals() {
-        Some(cursor.datum()?)
-    } else {
-        None
-    };
+    let tombstone = if cursor.eat_equals() { Some(cursor.datum()?) } else { None };
     let key = builder.keys.intern(key);
     let tombstone = tombstone.map(|mark| builder.values.intern(mark));
     builder.delete(key, tombstone);
@@ -198,11 +187,7 @@ fn end_predicate_write(
         let count = cursor.digits().parse();
         row_count = Some(count.map_err(|_| start.error("how many rows were changed"))?);
     }
-    builder.predicate_write(PredicateWrite {
-        predicate,
-        change,
-        row_count,
-    });
+    builder.predicate_write(PredicateWrite { predicate, change, row_count });
     suffixes(cursor, builder)
 }
 

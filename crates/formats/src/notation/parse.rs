@@ -247,9 +247,7 @@ pub(super) fn begins_like_a_line(mut cursor: Cursor<'_>) -> bool {
 fn directive(cursor: &mut Cursor<'_>) -> Option<&'static str> {
     let mut ahead = *cursor;
     let word = ahead.word();
-    let found = ["init", "keys", "clock"]
-        .into_iter()
-        .find(|known| *known == word)?;
+    let found = ["init", "keys", "clock"].into_iter().find(|known| *known == word)?;
     let stands_alone = matches!(ahead.peek(), 0 | b' ' | b'\t' | b'\r');
     stands_alone.then(|| {
         *cursor = ahead;
@@ -292,11 +290,7 @@ type Interval = (Option<i64>, Option<Option<i64>>);
 
 fn interval(cursor: &mut Cursor<'_>) -> Result<Interval, Error> {
     let first = ops::time(cursor)?;
-    let second = if cursor.eat("..") {
-        Some(ops::time(cursor)?)
-    } else {
-        None
-    };
+    let second = if cursor.eat("..") { Some(ops::time(cursor)?) } else { None };
     Ok((first, second))
 }
 

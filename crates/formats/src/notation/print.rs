@@ -15,10 +15,7 @@ use crate::unused_keys::unused_keys;
 
 /// Writes a history, one transaction a line.
 pub(super) fn write(history: &History, out: &mut dyn Write) -> io::Result<()> {
-    let mut printer = Printer {
-        history,
-        line: String::new(),
-    };
+    let mut printer = Printer { history, line: String::new() };
     printer.clock(out)?;
     printer.initial_values(out)?;
     printer.unused_keys(out)?;

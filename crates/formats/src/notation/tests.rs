@@ -4,11 +4,7 @@ use history::*;
 
 fn round_trip(text: &str) -> String {
     let printed = print(&parse(text).unwrap()).unwrap();
-    assert_eq!(
-        print(&parse(&printed).unwrap()).unwrap(),
-        printed,
-        "printing is stable"
-    );
+    assert_eq!(print(&parse(&printed).unwrap()).unwrap(), printed, "printing is stable");
     printed
 }
 
@@ -25,10 +21,7 @@ fn sessions_transactions_and_outcomes() {
         ",
     )
     .unwrap();
-    assert_eq!(
-        (history.session_count(), history.txn_count(), history.op_count()),
-        (3, 4, 6)
-    );
+    assert_eq!((history.session_count(), history.txn_count(), history.op_count()), (3, 4, 6));
     assert_eq!(history.outcome(TxnId(2)), Outcome::Aborted);
     assert_eq!(history.outcome(TxnId(3)), Outcome::Unknown);
     assert_eq!(history.times(TxnId(3)), TxnTimes::span(10, Some(20)));
@@ -75,33 +68,20 @@ fn every_operation_prints_as_it_was_read() {
 
 #[test]
 fn the_initial_state_and_unused_keys_are_kept() {
-    assert_eq!(
-        round_trip("a: r(x)=0\ninit x=0\ninit *=0"),
-        "init x=0\na: r(x)=0\n"
-    );
+    assert_eq!(round_trip("a: r(x)=0\ninit x=0\ninit *=0"), "init x=0\na: r(x)=0\n");
     assert_eq!(round_trip("init *=?\na:"), "init *=?\na:\n");
-    assert_eq!(
-        round_trip("keys z\nclock position\ninit *=nil"),
-        "clock position\ninit *=nil\nkeys z\n"
-    );
+    assert_eq!(round_trip("keys z\nclock position\ninit *=nil"), "clock position\ninit *=nil\nkeys z\n");
 }
 
 #[test]
 fn lists_start_empty_where_nothing_is_said() {
     let text = "a: a(x)=1 w(y)=1\nb: r(x)=[1 2] r(z)=[?]\n";
     let history = parse(text).unwrap();
-    let initial = |key: &str| {
-        history
-            .initial()
-            .value_of(history.keys().get(&key.into()).unwrap())
-    };
+    let initial = |key: &str| history.initial().value_of(history.keys().get(&key.into()).unwrap());
     assert_eq!(initial("x"), Some(ValueId::NIL));
     assert_eq!(initial("y"), Some(ValueId(0)));
     assert_eq!(round_trip(text), format!("init *=0 x=nil z=nil\n{text}"));
-    assert_eq!(
-        parse("init x=7 *=?\na: a(x)=1").unwrap().initial().recorded.len(),
-        1
-    );
+    assert_eq!(parse("init x=7 *=?\na: a(x)=1").unwrap().initial().recorded.len(), 1);
 }
 
 #[test]
@@ -119,41 +99,17 @@ fn errors_say_where_and_what() {
             "\n  a: r(x)",
             "notation:2:10: expected `=` and what was read, or =? if that is unknown, found the end of the line",
         ),
-        (
-            "a r(x)=1",
-            "notation:1:3: expected `:` after the name of a session",
-        ),
+        ("a r(x)=1", "notation:1:3: expected `:` after the name of a session"),
         ("a: r(x,1)", "notation:1:8: expected `)`, found `1)`"),
-        (
-            "a: w(x)=1 q(y)=1",
-            "notation:1:11: expected an operation such as r(x)=1, `abort`",
-        ),
-        (
-            "a: w(x)=1x",
-            "notation:1:9: expected a number, or a text in quotes, found `1x`",
-        ),
-        (
-            "a: w(x)=\"abc",
-            "notation:1:9: expected a text that ends with `\"`",
-        ),
-        (
-            "a: {w(x)=1",
-            "notation:1:11: expected `}`, found the end of the line",
-        ),
-        (
-            "a: w(x)=1^9223372036854775808",
-            "notation:1:11: expected a version",
-        ),
+        ("a: w(x)=1 q(y)=1", "notation:1:11: expected an operation such as r(x)=1, `abort`"),
+        ("a: w(x)=1x", "notation:1:9: expected a number, or a text in quotes, found `1x`"),
+        ("a: w(x)=\"abc", "notation:1:9: expected a text that ends with `\"`"),
+        ("a: {w(x)=1", "notation:1:11: expected `}`, found the end of the line"),
+        ("a: w(x)=1^9223372036854775808", "notation:1:11: expected a version"),
         ("a: w(x)=1?", "notation:1:10: expected a blank"),
         ("a: w(x)=1 abort abort", "notation:1:17: expected an operation"),
-        (
-            "a: w(x)={a: 1, a: 2}",
-            "notation:1:9: expected a row without repeated names",
-        ),
-        (
-            "init x=1\ninit x=1",
-            "notation:2:6: expected a key that has no initial value yet",
-        ),
+        ("a: w(x)={a: 1, a: 2}", "notation:1:9: expected a row without repeated names"),
+        ("init x=1\ninit x=1", "notation:2:6: expected a key that has no initial value yet"),
     ] {
         assert!(error(text).starts_with(expected), "{text}: {}", error(text));
     }
@@ -169,27 +125,10 @@ fn deep_nesting_is_an_error() {
 
 #[test]
 fn looks_like_what_it_is() {
-    for head in [
-        "# hi\n\na: r(x)=0",
-        "init x=1",
-        "r(x)=1",
-        "{r(x)=1}",
-        "_1: T1{}",
-        "a:",
-        "x{}",
-    ] {
+    for head in ["# hi\n\na: r(x)=0", "init x=1", "r(x)=1", "{r(x)=1}", "_1: T1{}", "a:", "x{}"] {
         assert!(looks_like(head.as_bytes()), "{head}");
     }
-    for head in [
-        "",
-        "\n# only\n",
-        "r 1 2",
-        "{\"a\":1}",
-        "{:a 1}",
-        "[x==1]",
-        "r(1,2,3,4)\0",
-        "hello world",
-    ] {
+    for head in ["", "\n# only\n", "r 1 2", "{\"a\":1}", "{:a 1}", "[x==1]", "r(1,2,3,4)\0", "hello world"] {
         assert!(!looks_like(head.as_bytes()) || head.starts_with("r("), "{head}");
     }
 }

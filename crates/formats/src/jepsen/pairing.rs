@@ -1,0 +1,349 @@
+//! Invocations and completions to transactions and sessions.
+//!
+//! An invocation pairs with the next completion of its process. `:ok` committed, `:fail` did not happen, `:info` may
+//! have; a process is over after `:info`, and if its number is used again that is another session.
+
+use std::collections::BTreeMap;
+
+use history::{Builder, Clock, Datum, History, Outcome, SessionId, TxnTimes};
+use rustc_hash::FxHashMap;
+
+use super::events::{Event, Failure, Kind, Process};
+use super::micro_ops::{KeyKinds, MicroOps};
+use crate::edn::{Scanner, Stop, Syntax};
+use crate::{Error, Place, Warning};
+
+/// An invocation without its completion, so far.
+struct Pending {
+    position: i64,
+    index: Option<i64>,
+    line: u64,
+    is_init: bool,
+    /// The bytes of the value, with a blank behind it.
+    value: Vec<u8>,
+}
+
+/// A client.
+#[derive(Default)]
+struct Client {
+    session: Option<SessionId>,
+    pending: Option<Pending>,
+}
+
+/// The history in the making.
+pub(super) struct Pairing {
+    builder: Builder,
+    kinds: KeyKinds,
+    syntax: Syntax,
+    clients: FxHashMap<i64, Client>,
+    /// The client of maps without a process; each of its transactions is a session of its own.
+    nobody: Client,
+    has_processes: Option<bool>,
+    indices: Indices,
+    /// How many maps came before.
+    position: i64,
+    left_out: u64,
+    has_initial: bool,
+}
+
+impl Pairing {
+    pub fn new(syntax: Syntax) -> Self {
+        let mut builder = Builder::new();
+        builder.clock = Clock::Position;
+        Self {
+            builder,
+            kinds: KeyKinds::default(),
+            syntax,
+            clients: FxHashMap::default(),
+            nobody: Client::default(),
+            has_processes: None,
+            indices: Indices::default(),
+            position: 0,
+            left_out: 0,
+            has_initial: false,
+        }
+    }
+
+    /// What was read so far.
+    pub fn builder(&self) -> &Builder {
+        &self.builder
+    }
+
+    /// Takes the next map.
+    pub fn event(&mut self, event: &Event<'_>) -> Result<(), Failure> {
+        self.indices.add(event)?;
+        let has_process = event.process != Process::Missing;
+        let has_processes = *self.has_processes.get_or_insert(has_process);
+        let number = match event.process {
+            Process::Client(number) if has_processes => Some(number),
+            Process::Missing if !has_processes => None,
+            Process::Missing | Process::Other if has_processes => {
+                self.left_out += 1;
+                self.position += 1;
+                return Ok(());
+            }
+            _ => return Err(mixed_processes(event)),
+        };
+        let client = match number {
+            Some(number) => self.clients.entry(number).or_default(),
+            None => &mut self.nobody,
+        };
+        let client = std::mem::take(client);
+        let client = self.client_event(client, number, event)?;
+        match number {
+            Some(number) => *self.clients.entry(number).or_default() = client,
+            None => self.nobody = client,
+        }
+        self.position += 1;
+        Ok(())
+    }
+
+    fn client_event(
+        &mut self,
+        mut client: Client,
+        number: Option<i64>,
+        event: &Event<'_>,
+    ) -> Result<Client, Failure> {
+        let earlier = client.pending.take();
+        if event.kind == Kind::Invoke {
+            if let Some(earlier) = earlier {
+                self.unfinished(&mut client, number, earlier)?;
+            }
+            client.pending = Some(self.pending(event));
+            return Ok(client);
+        }
+        self.completion(&mut client, number, event, earlier)?;
+        Ok(client)
+    }
+
+    fn pending(&self, event: &Event<'_>) -> Pending {
+        let mut value = match event.value {
+            Some(scanner) => scanner.bytes[scanner.at..event.value_end].to_vec(),
+            None => b"nil".to_vec(),
+        };
+        value.push(b' ');
+        Pending {
+            position: self.position,
+            index: event.index,
+            line: event.line,
+            is_init: event.is_init,
+            value,
+        }
+    }
+
+    fn completion(
+        &mut self,
+        client: &mut Client,
+        number: Option<i64>,
+        event: &Event<'_>,
+        invoked: Option<Pending>,
+    ) -> Result<(), Failure> {
+        if event.is_init && self.initial_state(event, invoked.as_ref())? {
+            return Ok(());
+        }
+        let outcome = match event.kind {
+            Kind::Ok => Outcome::Committed,
+            Kind::Fail => Outcome::Aborted,
+            Kind::Info | Kind::Invoke => Outcome::Unknown,
+        };
+        self.begin(client, number, event.index.unwrap_or(self.position));
+        let has_value = event.value.is_some_and(|value| matches!(value.peek(), Ok(b'[' | b'(')));
+        match invoked.as_ref() {
+            // What a client that failed returns need not be its transaction.
+            Some(invoked) if !has_value && outcome != Outcome::Committed => self.invoked_ops(invoked)?,
+            _ => self.completed_ops(event, outcome)?,
+        }
+        self.builder.set_times(TxnTimes {
+            begin_request: invoked.map(|invoked| invoked.position),
+            commit_response: (outcome != Outcome::Unknown).then_some(self.position),
+            ..TxnTimes::default()
+        });
+        self.end(client, outcome);
+        Ok(())
+    }
+
+    /// An invocation that nobody completed: it may have happened.
+    fn unfinished(
+        &mut self,
+        client: &mut Client,
+        number: Option<i64>,
+        invoked: Pending,
+    ) -> Result<(), Error> {
+        if invoked.is_init {
+            return Err(Error::input(
+                "",
+                Place::Line(invoked.line),
+                "an initial state that was completed",
+                "only its invocation",
+            ));
+        }
+        self.begin(client, number, invoked.index.unwrap_or(invoked.position));
+        self.invoked_ops(&invoked)?;
+        self.builder.set_times(TxnTimes::span(invoked.position, None));
+        self.end(client, Outcome::Unknown);
+        Ok(())
+    }
+
+    fn begin(&mut self, client: &mut Client, number: Option<i64>, index: i64) {
+        let builder = &mut self.builder;
+        let session = *client.session.get_or_insert_with(|| match number {
+            Some(number) => builder.named_session(Datum::Int(number)),
+            None => builder.session(),
+        });
+        builder.begin(session);
+        builder.name_txn(Datum::Int(index));
+    }
+
+    fn end(&mut self, client: &mut Client, outcome: Outcome) {
+        self.builder.end(outcome);
+        if outcome == Outcome::Unknown || self.has_processes == Some(false) {
+            client.session = None;
+        }
+    }
+
+    fn completed_ops(&mut self, event: &Event<'_>, outcome: Outcome) -> Result<(), Failure> {
+        let Some(scanner) = event.value else {
+            return Err(
+                Error::input("", Place::Line(event.line), "an operation with a :value", "none").into()
+            );
+        };
+        self.micro_ops(scanner, outcome == Outcome::Committed)?;
+        Ok(())
+    }
+
+    fn invoked_ops(&mut self, invoked: &Pending) -> Result<(), Error> {
+        let scanner = Scanner::new(&invoked.value, self.syntax);
+        self.micro_ops(scanner, false).map_err(|stop| {
+            let (at, expected) = match stop {
+                Stop::Bad(at, expected) => (at, expected),
+                Stop::Incomplete => (0, "a vector of micro-operations"),
+            };
+            let found = crate::error::excerpt(&invoked.value[at..]);
+            Error::input("", Place::Line(invoked.line), expected, found)
+        })
+    }
+
+    fn micro_ops(&mut self, scanner: Scanner<'_>, is_ok: bool) -> Result<(), Stop> {
+        MicroOps { scanner, builder: &mut self.builder, kinds: &mut self.kinds, is_ok }.all()
+    }
+
+    /// Takes a map of initial values; false if it is a transaction like any other.
+    fn initial_state(&mut self, event: &Event<'_>, invoked: Option<&Pending>) -> Result<bool, Failure> {
+        let is_map = event.value.is_some_and(|value| value.peek() == Ok(b'{'));
+        if !is_map {
+            return Ok(false);
+        }
+        let others = || self.clients.values().any(|client| client.pending.is_some());
+        let is_first = self.builder.txn_count() == 0 && !self.has_initial && !others();
+        self.has_initial = true;
+        let (Kind::Ok, true, Some(mut scanner)) = (event.kind, is_first, event.value) else {
+            let line = invoked.map_or(event.line, |invoked| invoked.line);
+            let expected = "one initial state that was there before the first transaction";
+            return Err(Error::input("", Place::Line(line), expected, "an :init of another sort").into());
+        };
+        let start = scanner.at;
+        let Datum::Row(columns) = scanner.datum()? else {
+            return Err(Stop::Bad(start, "a map of keys and values").into());
+        };
+        for (key, value) in columns {
+            let key = match key {
+                Datum::Str(text) if self.syntax == Syntax::Json => {
+                    Datum::int_from_decimal(&text).unwrap_or(Datum::Str(text))
+                }
+                other => other,
+            };
+            let key = self.builder.keys.intern(key);
+            let value = self.builder.values.intern(value);
+            self.builder.initial.recorded.push((key, value));
+        }
+        Ok(true)
+    }
+
+    /// The history, once all maps were taken.
+    pub fn finish(mut self) -> Result<(History, Vec<Warning>), Error> {
+        let mut rest: Vec<_> = std::mem::take(&mut self.clients)
+            .into_iter()
+            .map(|(number, client)| (Some(number), client))
+            .collect();
+        rest.push((None, std::mem::take(&mut self.nobody)));
+        rest.sort_by_key(|(_, client)| client.pending.as_ref().map(|pending| pending.position));
+        for (number, mut client) in rest {
+            if let Some(invoked) = client.pending.take() {
+                self.unfinished(&mut client, number, invoked)?;
+            }
+        }
+        self.kinds.settle(&mut self.builder);
+        let warnings = warnings(self.left_out, self.has_processes == Some(false));
+        Ok((self.builder.finish(), warnings))
+    }
+}
+
+fn warnings(left_out: u64, lacks_processes: bool) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if left_out > 0 {
+        let sentence =
+            format!("{left_out} operations of no client were left out: their process is not an integer");
+        warnings.push(Warning::new("not-a-client", sentence));
+    }
+    if lacks_processes {
+        let sentence = "no operation has a process, so every transaction was taken as a session of its own";
+        warnings.push(Warning::new("no-processes", sentence));
+    }
+    warnings
+}
+
+fn mixed_processes(event: &Event<'_>) -> Failure {
+    let place = Place::Line(event.line);
+    Error::input("", place, "a process in every operation or in none", "one of the second kind").into()
+}
+
+/// The indices seen, as ranges: in a recording they follow each other, so there is one.
+#[derive(Default)]
+struct Indices {
+    /// From the first of a range to its last.
+    ranges: BTreeMap<i64, i64>,
+    is_numbered: Option<bool>,
+    last: Option<(i64, i64)>,
+}
+
+impl Indices {
+    fn add(&mut self, event: &Event<'_>) -> Result<(), Failure> {
+        let is_numbered = *self.is_numbered.get_or_insert(event.index.is_some());
+        if !is_numbered {
+            return Ok(());
+        }
+        let line = Place::Line(event.line);
+        let Some(index) = event.index else {
+            return Err(
+                Error::input("", line, "an operation with an :index, as the first has", "none").into()
+            );
+        };
+        match self.insert(index) {
+            true => Ok(()),
+            false => {
+                let found = format!("{index} a second time");
+                Err(Error::input("", line, "an :index that no other operation has", found).into())
+            }
+        }
+    }
+
+    /// Adds an index; false if it was there.
+    fn insert(&mut self, index: i64) -> bool {
+        if let Some((_, last)) = &mut self.last
+            && index.checked_sub(1) == Some(*last)
+            && !self.ranges.contains_key(&index)
+        {
+            *last = index;
+            return true;
+        }
+        if let Some((first, last)) = self.last.take() {
+            self.ranges.insert(first, last);
+        }
+        let before = self.ranges.range(..=index).next_back();
+        if before.is_some_and(|(_, &last)| last >= index) {
+            return false;
+        }
+        self.last = Some((index, index));
+        true
+    }
+}
