@@ -13,11 +13,11 @@ use crate::{Format, Loaded, ReadOptions, Source};
 
 /// Whether the first line that is not blank is an operation or a rule followed by one.
 pub(crate) fn looks_like(head: &[u8]) -> bool {
-    let lines = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    let mut lines = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     let is_rule = |line: &&[u8]| {
         line.is_empty() || line.iter().all(|&byte| byte == b'-') || line.iter().all(|&byte| byte == b'=')
     };
-    let first = lines.skip_while(is_rule).next().unwrap_or_default();
+    let first = lines.find(|line| !is_rule(line)).unwrap_or_default();
     let block = Block { bytes: first, first_line: 1, file: "" };
     operation(&block, &mut 0).is_ok()
 }

@@ -20,9 +20,9 @@ use crate::{Format, Loaded, ReadOptions, Source};
 
 /// Whether the first line that is neither blank nor a comment nor a rule begins with an event in a bracket.
 pub(crate) fn looks_like(head: &[u8]) -> bool {
-    let lines = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    let mut lines = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     let is_other = |line: &&[u8]| line.starts_with(b"//") || line.iter().all(|&byte| byte == b'-');
-    let first = lines.skip_while(is_other).next().unwrap_or_default();
+    let first = lines.find(|line| !is_other(line)).unwrap_or_default();
     let Some(event) = first.strip_prefix(b"[") else {
         return false;
     };

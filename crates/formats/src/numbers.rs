@@ -47,6 +47,7 @@ impl<'h> Numbers<'h> {
         };
         let uses = numbers.look_at_uses(registers);
         numbers.shift = u64::from(uses.iter().any(|uses| uses.needs_shift(zero)));
+        numbers.values_are_numbers &= numbers.shift == 0 || !uses.iter().any(|uses| uses.has_largest);
         if zero == Zero::UnlessWritten && uses.iter().any(|uses| uses.initial_read && uses.initial_written) {
             let sentence = "the initial value of a key is also written, so it cannot be implied";
             if !lossy {
@@ -94,7 +95,9 @@ impl<'h> Numbers<'h> {
                     uses.zero_used = true;
                     uses.zero_written |= op.is_write;
                 } else if op.value.small_int().is_none() {
-                    self.values_are_numbers &= fits(&self.history.values().original(op.value));
+                    let number = number_of(&self.history.values().original(op.value));
+                    self.values_are_numbers &= number.is_some();
+                    uses.has_largest |= number == Some(u64::MAX);
                 }
             }
         }
@@ -125,6 +128,8 @@ struct Uses {
     initial_read: bool,
     initial_written: bool,
     is_nonzero_initial: bool,
+    /// Whether a value is the largest number, which cannot be moved by one.
+    has_largest: bool,
 }
 
 impl Uses {
@@ -156,9 +161,4 @@ fn number_of(datum: &Datum) -> Option<u64> {
         Datum::BigInt(digits) => digits.parse().ok(),
         _ => None,
     }
-}
-
-/// Whether a value is a number that can be moved by one.
-fn fits(datum: &Datum) -> bool {
-    number_of(datum).is_some_and(|number| number < u64::MAX)
 }
