@@ -13,7 +13,7 @@ use order::EdgeId;
 use rustc_hash::FxHashMap;
 use solve::{Lit, Setup};
 
-use crate::known::KnownGraph;
+use crate::known::{KnownGraph, Reason};
 use crate::problem::{INITIAL, OPEN, Problem, Status, UNUSED};
 use crate::saturate::Saturation;
 
@@ -37,6 +37,10 @@ pub(crate) enum Because {
     Versions { earlier: TxnId, later: TxnId },
     /// `commit` of the writer to `begin` of the reader.
     ReadFrom { read: u32, source: u32 },
+    /// `commit` of an unknown transaction to `begin` of a later one of its session.
+    Session { from: u32, to: u32 },
+    /// An event of an unknown transaction to the line of time.
+    Time,
     /// `begin` of the reader to `commit` of a later writer.
     Overwritten { read: u32, source: u32, later: TxnId },
 }
@@ -58,8 +62,8 @@ pub(crate) struct Choices {
     pub meanings: Vec<Meaning>,
     pub because: Vec<Because>,
     pub given: Vec<Given>,
-    /// Edges that turned out to be known: from, to, and the read that they rest on.
-    pub known: Vec<(u32, u32, u32)>,
+    /// Edges that turned out to be known.
+    pub known: Vec<(u32, u32, Reason)>,
     pub undecided_pairs: u64,
     pub undecided_reads: u64,
 }
@@ -130,6 +134,7 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
                 self.exclusive_write(write);
             }
         }
+        self.maybe_obligations();
         self.choices.undecided_pairs = self.pairs.len() as u64;
         self.choices
     }
@@ -221,8 +226,35 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
         if self.problem().status[final_write.txn.index()] == Status::Out {
             return;
         }
+        let shape = self.problem().shape;
         for other in self.not_earlier(final_write.txn, final_write.key) {
-            self.versions(final_write.txn, other);
+            let (from, to) = (shape.commit(final_write.txn), shape.install(other));
+            let Versions::Known = self.versions(final_write.txn, other) else { continue };
+            let guards: Vec<Lit> =
+                [final_write.txn, other].into_iter().filter_map(|txn| self.guard_of(txn)).collect();
+            if !guards.is_empty() {
+                let because = Because::Versions { earlier: final_write.txn, later: other };
+                self.edge(from, to, &guards, because);
+            } else if !self.state.reach.reaches(from, to) {
+                self.choices.known.push((from, to, Reason::Exclusive(write as u32)));
+            }
+        }
+    }
+
+    /// What an unknown transaction that does not hand on orders, if it committed.
+    fn maybe_obligations(&mut self) {
+        let shape = self.problem().shape;
+        let mut maybe: Vec<(TxnId, Lit)> = self.committed.iter().map(|(&txn, &lit)| (txn, lit)).collect();
+        maybe.retain(|&(txn, _)| !self.problem().hands_on(txn));
+        maybe.sort_unstable();
+        for (txn, committed) in maybe {
+            for later in self.problem().session_followers(txn) {
+                let (from, to) = (shape.commit(txn), shape.begin(later));
+                self.edge(from, to, &[committed], Because::Session { from, to });
+            }
+            for edge in self.state.maybe_edges.iter().filter(|edge| edge.txn == txn) {
+                self.edge(edge.from, edge.to, &[committed], Because::Time);
+            }
         }
     }
 
@@ -275,7 +307,7 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
             return;
         }
         if conditions.is_empty() {
-            self.choices.known.push((shape.begin(reader), shape.commit(later), read));
+            self.choices.known.push((shape.begin(reader), shape.commit(later), Reason::Overwritten(read)));
             return;
         }
         let because = Because::Overwritten { read, source, later };

@@ -47,7 +47,10 @@ fn session_chains(problem: &Problem<'_>) -> Vec<Vec<u32>> {
     let chain = |session| {
         let txns = problem.history.session_txns(session);
         let took_part = txns.filter(|txn| problem.status[txn.index()] != Status::Out);
-        took_part.flat_map(|txn| nodes_of(problem, txn)).collect::<Vec<u32>>()
+        took_part
+            .filter(|&txn| problem.hands_on(txn))
+            .flat_map(|txn| nodes_of(problem, txn))
+            .collect::<Vec<u32>>()
     };
     problem.history.sessions().map(chain).filter(|chain| !chain.is_empty()).collect()
 }
@@ -63,7 +66,7 @@ fn greedy_chains(problem: &Problem<'_>, known: &KnownGraph) -> Vec<Vec<u32>> {
     let txn_nodes = problem.history.txn_count() as u32 * shape.events;
     for node in order.into_iter().filter(|&node| node < txn_nodes && node == shape.begin(shape.txn(node))) {
         let txn = shape.txn(node);
-        if problem.status[txn.index()] == Status::Out {
+        if problem.status[txn.index()] == Status::Out || !problem.hands_on(txn) {
             continue;
         }
         let before = known.graph.in_edges(node).find_map(|(edge, from)| {

@@ -8,7 +8,7 @@ use order::IncrementalOrder;
 use solve::{Habits, Solver};
 
 use crate::choices::{Choices, Collect, Meaning, component_sizes};
-use crate::known::{KnownGraph, Reason};
+use crate::known::KnownGraph;
 use crate::options::{Limit, Options};
 use crate::problem::{Flaw, Problem, Status};
 use crate::proof::{Evidence, ProofBuilder};
@@ -57,7 +57,7 @@ impl Run<'_> {
         self.stats.set("observed edges", known.graph.edge_count() as u64);
         let chains = cover::cover(problem, &known, &timeline);
         self.stats.set("chains", chains.len() as u64);
-        let mut state = Saturation::new(problem, known, chains);
+        let mut state = Saturation::new(problem, known, chains, timeline.maybe_edges);
         self.stats.set("pairs", state.writers.pair_count());
         self.end_stage("prepare");
         let saturated = self.saturate(&mut state);
@@ -86,8 +86,8 @@ impl Run<'_> {
 
     fn search(&mut self, state: &mut Saturation<'_, '_>) -> Verdict {
         let choices = Collect::new(state, self.options.stages.saturate).run();
-        for &(from, to, read) in &choices.known {
-            state.known.add(from, to, Reason::Overwritten(read));
+        for &(from, to, reason) in &choices.known {
+            state.known.add(from, to, reason);
         }
         self.stats.set("undecided pairs", choices.undecided_pairs);
         self.stats.set("undecided reads", choices.undecided_reads);

@@ -28,11 +28,6 @@ pub(crate) enum Reason {
 }
 
 impl Reason {
-    /// Edges that a proof has to derive, as opposed to those that the history shows.
-    pub(crate) fn is_derived(self) -> bool {
-        matches!(self, Self::Overwritten(_) | Self::Visible(_) | Self::Exclusive(_))
-    }
-
     /// What a path should pay for the edge: few transactions, and few derivations.
     pub(crate) fn cost(self) -> u32 {
         match self {
@@ -93,8 +88,11 @@ impl KnownGraph {
             for session in problem.history.sessions() {
                 let mut last = None;
                 for txn in problem.history.session_txns(session).filter(took_part) {
-                    if let Some(last) = last.replace(txn) {
+                    if let Some(last) = last {
                         self.add(shape.commit(last), shape.begin(txn), Reason::Session);
+                    }
+                    if problem.hands_on(txn) {
+                        last = Some(txn);
                     }
                 }
             }

@@ -7,7 +7,7 @@
 //!
 //! One pass over the reads; a work list for the consequences, so a chain of unknown transactions costs its length.
 
-use certify::Level;
+use certify::{Level, RealTime};
 use history::{Finding, History, Index, Outcome, TxnId};
 
 use crate::shape::Shape;
@@ -101,6 +101,31 @@ impl<'a> Problem<'a> {
     #[inline]
     pub(crate) fn is_in(&self, txn: TxnId) -> bool {
         self.status[txn.index()] == Status::In
+    }
+
+    /// Whether what comes before a transaction comes before what comes after it.
+    ///
+    /// That is so for one that took part. For one that may have, it is harmless where only sessions order it, since what
+    /// is before it in its session is before what is after it anyway; with real time it is not.
+    pub(crate) fn hands_on(&self, txn: TxnId) -> bool {
+        self.is_in(txn) || self.level.real_time == RealTime::Ignored
+    }
+
+    /// The transactions of a session that directly follow one that does not hand on.
+    pub(crate) fn session_followers(&self, txn: TxnId) -> Vec<TxnId> {
+        let session = self.history.session_of(txn);
+        let mut followers = Vec::new();
+        if !self.level.sessions {
+            return followers;
+        }
+        let later = self.history.session_txns(session).filter(|&later| later > txn);
+        for later in later.filter(|later| self.status[later.index()] != Status::Out) {
+            followers.push(later);
+            if self.hands_on(later) {
+                break;
+            }
+        }
+        followers
     }
 
     #[inline]

@@ -37,7 +37,7 @@ pub(crate) struct Path {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Hop {
+pub(crate) enum Hop {
     Session(u32, u32),
     Time(u32, u32),
     Within(u32, u32),
@@ -101,7 +101,7 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
             edges.iter().position(|&edge| self.evidence.known.graph.edge(edge).from < self.txn_nodes());
         let edges = [&edges[start.unwrap_or(0)..], &edges[..start.unwrap_or(0)]].concat();
         let path = self.compress(&edges);
-        self.collect(edges_of(&path));
+        self.collect(self.facts_of(&path));
         let mut hints = self.hints(&path);
         hints.extend(self.cycle(&path.nodes[..path.nodes.len() - 1]));
         self.push(Vec::new(), Rule::Derived(hints));
@@ -111,7 +111,7 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
         let newest = self.evidence.known.graph.edge_count() as u32;
         let back = self.path(to, from, newest);
         let premises = self.premises(from, to, reason, newest);
-        self.collect(edges_of(&back));
+        self.collect(self.facts_of(&back));
         self.collect(premises);
         let mut hints = self.hints(&back);
         hints.push(self.write_edge(from, to, reason, newest));
@@ -190,7 +190,7 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
         }
         if let Some((from, to)) = path {
             let path = self.path(from, to, edge_count);
-            facts.extend(edges_of(&path));
+            facts.extend(self.facts_of(&path));
         }
         facts
     }
@@ -212,7 +212,7 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
         }
         for (from, to) in ends {
             let path = self.path(from, to, drop.edge_count);
-            facts.extend(edges_of(&path));
+            facts.extend(self.facts_of(&path));
         }
         facts
     }
@@ -570,7 +570,7 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
         path.hops.iter().map(|&hop| self.hop_step(hop)).collect()
     }
 
-    fn hop_step(&mut self, hop: Hop) -> StepId {
+    pub(crate) fn hop_step(&mut self, hop: Hop) -> StepId {
         let (ends, rule) = match hop {
             Hop::Edge(edge) => return self.step_of[&Fact::Edge(edge)],
             Hop::Session(from, to) => ((from, to), Rule::Session),
@@ -580,9 +580,41 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
         if let Some(&step) = self.step_of_hop.get(&hop) {
             return step;
         }
-        let step = self.push(vec![Lit::before(Node(ends.0), Node(ends.1))], rule);
+        let step = match self.owner(hop) {
+            None => self.push(vec![Lit::before(Node(ends.0), Node(ends.1))], rule),
+            Some(txn) => self.owned_step(txn, ends, rule),
+        };
         self.step_of_hop.insert(hop, step);
         step
+    }
+
+    /// The unknown transaction without whose commit an obligation of sessions or real time does not exist.
+    fn owner(&self, hop: Hop) -> Option<TxnId> {
+        let has_time = self.evidence.problem.level.real_time != certify::RealTime::Ignored;
+        match hop {
+            Hop::Session(from, _) | Hop::Time(from, _) if has_time => self.unknown_txn(from),
+            _ => None,
+        }
+    }
+
+    fn owned_step(&mut self, txn: TxnId, (from, to): (u32, u32), rule: Rule) -> StepId {
+        let before = Lit::before(Node(from), Node(to));
+        let owned = self.push(vec![before, !Lit::committed(txn)], rule);
+        let mut hints = self.committed(txn);
+        if hints.is_empty() {
+            return owned;
+        }
+        hints.push(owned);
+        self.push(vec![before], Rule::Derived(hints))
+    }
+
+    /// The facts that the hops of a path need.
+    pub(crate) fn facts_of(&self, path: &Path) -> Vec<Fact> {
+        let needs = |&hop: &Hop| match hop {
+            Hop::Edge(edge) => vec![Fact::Edge(edge)],
+            _ => self.owner(hop).map_or_else(Vec::new, |txn| self.committed_facts(txn)),
+        };
+        path.hops.iter().flat_map(needs).collect()
     }
 
     /// A cheapest path among the edges that were there when there were this many.
@@ -639,15 +671,7 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
         path
     }
 
-    fn txn_nodes(&self) -> u32 {
+    pub(crate) fn txn_nodes(&self) -> u32 {
         self.evidence.problem.history.txn_count() as u32 * self.evidence.problem.shape.events
     }
-}
-
-pub(crate) fn edges_of(path: &Path) -> Vec<Fact> {
-    let edge = |hop: &Hop| match *hop {
-        Hop::Edge(edge) => Some(Fact::Edge(edge)),
-        _ => None,
-    };
-    path.hops.iter().filter_map(edge).collect()
 }

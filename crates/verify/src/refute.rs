@@ -10,7 +10,7 @@ use solve::{Origin, Proof};
 
 use crate::choices::{Because, Choices, Given, Meaning};
 use crate::problem::{INITIAL, OPEN, Status};
-use crate::proof::{Fact, ProofBuilder, edges_of};
+use crate::proof::{Fact, Hop, ProofBuilder};
 
 impl ProofBuilder<'_, '_> {
     /// The certificate of a contradiction that the solver found.
@@ -74,14 +74,25 @@ impl ProofBuilder<'_, '_> {
         let mut known: Vec<StepId> = Vec::new();
         let mut rules: Vec<StepId> = Vec::new();
         let mut stretch: Vec<EdgeId> = Vec::new();
+        let mut into_time = None;
         for (place, &(node, edge)) in turned.iter().enumerate() {
             let next = turned[(place + 1) % turned.len()].0;
             match edge {
+                None if into_time.is_some() => {
+                    // The line of time is left again: one step from where it was entered.
+                    if next < self.txn_nodes() {
+                        let from = into_time.take().unwrap_or(node);
+                        rules.push(self.hop_step(Hop::Time(from, next)));
+                    }
+                }
                 None => stretch.push(self.cheapest_known(node, next)),
                 Some(edge) => {
                     self.stretch(&mut stretch, &mut nodes, &mut known);
                     nodes.push(node);
-                    rules.extend(self.edge_rules(choices, edge));
+                    match choices.because[edge as usize] {
+                        Because::Time => into_time = Some(node),
+                        _ => rules.extend(self.edge_rules(choices, edge)),
+                    }
                 }
             }
         }
@@ -98,7 +109,7 @@ impl ProofBuilder<'_, '_> {
             return;
         }
         let path = self.compress(&std::mem::take(stretch));
-        self.collect(edges_of(&path));
+        self.collect(self.facts_of(&path));
         hints.extend(self.hints(&path));
         nodes.extend(&path.nodes[..path.nodes.len() - 1]);
     }
@@ -114,7 +125,12 @@ impl ProofBuilder<'_, '_> {
     /// The steps by which a conditional edge follows from its conditions.
     fn edge_rules(&mut self, choices: &Choices, edge: EdgeId) -> Vec<StepId> {
         match choices.because[edge as usize] {
-            Because::Versions { earlier, later } => self.versions_rules(choices, edge, earlier, later),
+            Because::Versions { earlier, later } if choices.is_about_versions(edge) => {
+                self.versions_rules(choices, edge, earlier, later)
+            }
+            Because::Versions { earlier, later } => self.known_versions(earlier, later),
+            Because::Session { from, to } => vec![self.hop_step(Hop::Session(from, to))],
+            Because::Time => Vec::new(),
             Because::ReadFrom { read, source } => vec![self.read_after_write(read, source)],
             Because::Overwritten { read, source, later } => {
                 let mut hints = self.source_rules(read);
@@ -125,7 +141,10 @@ impl ProofBuilder<'_, '_> {
                     if choices.is_about_versions(edge) {
                         hints.extend(self.versions_rules(choices, edge, earlier, later));
                     } else {
-                        hints.extend(self.known_versions(read, source, later));
+                        if self.evidence.problem.status[earlier.index()] == Status::Maybe {
+                            hints.push(self.source_committed(read, source));
+                        }
+                        hints.extend(self.known_versions(earlier, later));
                     }
                 }
                 hints.push(self.overwritten(read, source, later));
@@ -162,19 +181,15 @@ impl ProofBuilder<'_, '_> {
         hints
     }
 
-    /// The source's version is earlier by what is known.
-    fn known_versions(&mut self, read: u32, source: u32, later: TxnId) -> Vec<StepId> {
+    /// A version is earlier by what is known.
+    fn known_versions(&mut self, earlier: TxnId, later: TxnId) -> Vec<StepId> {
         let shape = self.evidence.problem.shape;
-        let earlier = self.evidence.problem.writer(source);
         let edge_count = self.evidence.known.graph.edge_count() as u32;
         let path = self.path(shape.install(earlier), shape.commit(later), edge_count);
-        self.collect(edges_of(&path));
-        self.collect(self.committed_facts(earlier));
-        let mut hints = Vec::new();
-        if self.evidence.problem.status[earlier.index()] == Status::Maybe {
-            hints.push(self.source_committed(read, source));
+        self.collect(self.facts_of(&path));
+        for txn in [earlier, later] {
+            self.collect(self.committed_facts(txn));
         }
-        hints.extend(self.earlier_hints(Some(earlier), later, edge_count));
-        hints
+        self.earlier_hints(Some(earlier), later, edge_count)
     }
 }

@@ -19,6 +19,7 @@ use order::{EdgeId, Improved, NONE, Reach, topological_order};
 use crate::known::{KnownGraph, Reason};
 use crate::options::Limit;
 use crate::problem::{INITIAL, OPEN, Problem, Status, UNUSED};
+use crate::time::MaybeEdge;
 use crate::writers::Writers;
 
 /// No explanation exists.
@@ -74,6 +75,8 @@ pub(crate) struct Saturation<'p, 'a> {
     /// Reads that became known, with the number of edges at that time.
     pub settled: Vec<(u32, u32)>,
     pub rounds: u64,
+    /// Edges out of transactions that only may have taken part, to be added when one did.
+    pub maybe_edges: Vec<MaybeEdge>,
     readers: Readers,
     open_of_read: Vec<u32>,
     open_of_write: Vec<(u32, u32)>,
@@ -114,7 +117,12 @@ impl Readers {
 }
 
 impl<'p, 'a> Saturation<'p, 'a> {
-    pub(crate) fn new(problem: &'p mut Problem<'a>, known: KnownGraph, chains: order::Chains) -> Self {
+    pub(crate) fn new(
+        problem: &'p mut Problem<'a>,
+        known: KnownGraph,
+        chains: order::Chains,
+        maybe_edges: Vec<MaybeEdge>,
+    ) -> Self {
         let writers = Writers::new(problem, &chains);
         let mut open_of_read = Vec::new();
         let mut open_of_write = Vec::new();
@@ -138,6 +146,7 @@ impl<'p, 'a> Saturation<'p, 'a> {
             drops: Vec::new(),
             settled: Vec::new(),
             rounds: 0,
+            maybe_edges,
             open_of_read,
             open_of_write,
             fresh: Vec::new(),
@@ -363,7 +372,7 @@ impl<'p, 'a> Saturation<'p, 'a> {
     fn settle(&mut self, read: u32, source: u32) -> Result<(), Contradiction> {
         let chains = 0..self.reach.chains().len() as u32;
         if source != INITIAL && !self.problem.is_in(self.problem.writer(source)) {
-            self.take_in(self.problem.writer(source), read);
+            self.take_in(self.problem.writer(source), read)?;
         }
         self.settled.push((read, self.known.graph.edge_count() as u32));
         self.problem.source[read as usize] = source;
@@ -383,7 +392,15 @@ impl<'p, 'a> Saturation<'p, 'a> {
     }
 
     /// An unknown transaction must have committed: its writes count for everybody, and its reads must be explained.
-    fn take_in(&mut self, txn: TxnId, because: u32) {
+    fn take_in(&mut self, txn: TxnId, because: u32) -> Result<(), Contradiction> {
+        if !self.problem.hands_on(txn) {
+            let shape = self.problem.shape;
+            for later in self.problem.session_followers(txn) {
+                self.add(shape.commit(txn), shape.begin(later), Reason::Session)?;
+            }
+            let edges = self.maybe_edges.clone().into_iter().filter(|edge| edge.txn == txn);
+            edges.into_iter().try_for_each(|edge| self.add(edge.from, edge.to, Reason::Time))?;
+        }
         self.problem.status[txn.index()] = Status::In;
         self.problem.needed.push((txn, because));
         self.writers = Writers::new(self.problem, self.reach.chains());
@@ -393,6 +410,7 @@ impl<'p, 'a> Saturation<'p, 'a> {
                 self.wake(open);
             }
         }
+        Ok(())
     }
 
     fn add(&mut self, from: u32, to: u32, reason: Reason) -> Result<(), Contradiction> {

@@ -17,18 +17,17 @@ struct Moment {
     response: Option<i64>,
 }
 
+/// Nothing ended before the client asked for it, whatever a clock that was set back says.
 fn begin_moment(times: &TxnTimes) -> Moment {
-    Moment {
-        request: times.begin_request,
-        response: times.begin_response.or(times.commit_request).or(times.commit_response),
-    }
+    let request = times.begin_request;
+    let answered = times.begin_response.or(times.commit_request).or(times.commit_response);
+    Moment { request, response: answered.max(answered.and(request)) }
 }
 
-fn commit_moment(times: &TxnTimes, outcome: Outcome) -> Moment {
-    Moment {
-        request: times.commit_request.or(times.begin_response).or(times.begin_request),
-        response: times.commit_response.filter(|_| outcome == Outcome::Committed),
-    }
+fn commit_moment(times: &TxnTimes) -> Moment {
+    let request = times.commit_request.or(times.begin_response).or(times.begin_request);
+    let answered = times.commit_response;
+    Moment { request, response: answered.max(answered.and(request)).max(answered.and(times.begin_request)) }
 }
 
 /// The events that must be before others, and those others, as (time, node).
@@ -38,14 +37,24 @@ struct Line {
     not_begun: Vec<(i64, u32)>,
 }
 
+/// What leads from a transaction that only may have taken part to the line of time, if it did.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MaybeEdge {
+    pub txn: TxnId,
+    pub from: u32,
+    pub to: u32,
+}
+
 /// The lines of time that a level needs, over some transactions.
 fn lines(problem: &Problem<'_>, txns: impl Iterator<Item = TxnId>) -> Vec<Line> {
     let shape = problem.shape;
     let (mut to_commits, mut to_begins) = (Line::default(), Line::default());
     for txn in txns.filter(|&txn| problem.status[txn.index()] != Status::Out) {
-        let times = problem.history.times(txn);
-        let begin = begin_moment(&times);
-        let commit = commit_moment(&times, problem.history.outcome(txn));
+        let mut times = problem.history.times(txn);
+        if problem.history.outcome(txn) != Outcome::Committed {
+            times.commit_response = None;
+        }
+        let (begin, commit) = (begin_moment(&times), commit_moment(&times));
         let (begin_node, commit_node) = (shape.begin(txn), shape.commit(txn));
         let ended = commit.response.map(|time| (time, commit_node));
         match problem.level.real_time {
@@ -72,6 +81,8 @@ fn lines(problem: &Problem<'_>, txns: impl Iterator<Item = TxnId>) -> Vec<Line> 
 #[derive(Default)]
 pub(crate) struct Timeline {
     edges: Vec<(u32, u32)>,
+    /// Edges out of transactions that only may have taken part.
+    pub maybe_edges: Vec<MaybeEdge>,
     /// The nodes of each line, in order.
     pub chains: Vec<std::ops::Range<u32>>,
     /// The number of the first node that is not taken.
@@ -91,7 +102,7 @@ impl Timeline {
         );
         let skew = problem.level.clock_skew;
         for line in lines(problem, problem.history.txns()) {
-            timeline.add(line, skew);
+            timeline.add(problem, line, skew);
         }
         if skew > 0 {
             // One client has one clock.
@@ -104,13 +115,13 @@ impl Timeline {
 
     fn add_session(&mut self, problem: &Problem<'_>, session: SessionId) {
         for line in lines(problem, problem.history.session_txns(session)) {
-            self.add(line, 0);
+            self.add(problem, line, 0);
             // Too many and too short to be worth a chain each.
             self.chains.pop();
         }
     }
 
-    fn add(&mut self, mut line: Line, skew: i64) {
+    fn add(&mut self, problem: &Problem<'_>, mut line: Line, skew: i64) {
         line.over.sort_unstable();
         line.not_begun.sort_unstable();
         let first = self.node_count;
@@ -121,13 +132,22 @@ impl Timeline {
                 if std::mem::take(&mut is_new) {
                     self.new_moment(first);
                 }
-                self.edges.push((ended, self.node_count - 1));
+                self.add_over(problem, ended);
             }
             if self.node_count > first {
                 self.edges.push((self.node_count - 1, node));
             }
         }
         self.chains.push(first..self.node_count);
+    }
+
+    /// A transaction that took no part after all must not hand on what comes before it.
+    fn add_over(&mut self, problem: &Problem<'_>, from: u32) {
+        let (txn, to) = (problem.shape.txn(from), self.node_count - 1);
+        match problem.status[txn.index()] {
+            Status::Maybe => self.maybe_edges.push(MaybeEdge { txn, from, to }),
+            _ => self.edges.push((from, to)),
+        }
     }
 
     fn new_moment(&mut self, first: u32) {

@@ -105,11 +105,6 @@ impl Writers {
         &self.txn[self.lower_bound(key, place(NONE, 0))..self.range(key).end]
     }
 
-    /// All writers of a key that certainly took part.
-    pub(crate) fn all(&self, key: KeyId) -> &[TxnId] {
-        &self.txn[self.range(key)]
-    }
-
     /// The writers of a key that only may have taken part.
     pub(crate) fn maybe(&self, key: KeyId) -> impl Iterator<Item = TxnId> + '_ {
         let start = self.maybe.partition_point(|&(known, _)| known < key);
