@@ -1,0 +1,134 @@
+//! Certificates as text: what the documentation shows passes, and any bytes give a document or an error.
+
+use certify::{Error, Fingerprint, read};
+use history::History;
+
+const DOCUMENTATION: &str = include_str!("../../../docs/certificates.md");
+
+/// The blocks of the documentation in this language, with the fingerprint of its history filled in.
+fn blocks(language: &str) -> Vec<String> {
+    let fence = format!("```{language}\n");
+    let blocks = DOCUMENTATION.split(&fence).skip(1);
+    blocks.map(|block| block.split("```").next().unwrap().to_string()).collect()
+}
+
+fn documented() -> (History, Vec<String>) {
+    let history = formats::notation::parse(&blocks("text")[0]).unwrap();
+    let fingerprint = Fingerprint::of(&history).to_string();
+    let fill = |block: String| block.replace("FINGERPRINT", &fingerprint);
+    let certificates = blocks("json").into_iter().map(fill).collect();
+    (history, certificates)
+}
+
+#[test]
+fn the_certificates_of_the_documentation_pass_and_come_out_as_they_are_written() {
+    let (history, certificates) = documented();
+    assert_eq!(certificates.len(), 2);
+    for text in certificates {
+        let document = read(text.as_bytes()).unwrap();
+        document.check(&history).unwrap();
+        let mut written = Vec::new();
+        certify::write(&document.certificate, &document.level, document.history, &mut written).unwrap();
+        assert_eq!(String::from_utf8(written).unwrap(), text);
+    }
+}
+
+#[test]
+fn a_certificate_for_another_history_is_refused() {
+    let (_, certificates) = documented();
+    let document = read(certificates[0].as_bytes()).unwrap();
+    let base = "a: r(x)=0 r(y)=0 w(x)=1\nb: r(x)=0 r(y)=0 w(y)=1";
+    let others = [
+        base.replace("w(y)=1", "w(y)=2"),
+        base.replace("r(y)=0 w(y)", "w(y)"),
+        base.replace("b:", "a:"),
+        base.replace('x', "z"),
+        format!("{base} abort"),
+        format!("{base} unknown"),
+        format!("{base} @[1,2]"),
+        format!("init *=?\n{base}"),
+    ];
+    let mut seen = vec![document.history];
+    for other in others {
+        let history = formats::notation::parse(&other).unwrap();
+        let error = document.check(&history).unwrap_err();
+        assert!(matches!(error, Error::OtherHistory { .. }), "{other}: {error}");
+        assert!(error.to_string().contains("check it against the file that it was made from"));
+        let fingerprint = Fingerprint::of(&history);
+        assert!(!seen.contains(&fingerprint), "{other}: the same fingerprint");
+        seen.push(fingerprint);
+    }
+    let renamed = base.replace("a:", "one:").replace("b:", "two:");
+    assert!(document.check(&formats::notation::parse(&renamed).unwrap()).is_ok(), "names do not count");
+}
+
+/// Stored certificates would be worthless if this number changed: then the form needs a new version.
+#[test]
+fn the_fingerprint_is_for_ever() {
+    let history = formats::notation::parse("a: r(x)=0 w(\"long key\")=-5 @[1,2]\nb: d(x) abort").unwrap();
+    assert_eq!(Fingerprint::of(&history).to_string(), "eefe8f33c20384a2855888dfaa642c01");
+    assert!("00".parse::<Fingerprint>().is_err());
+}
+
+#[track_caller]
+fn refused(from: &str, to: &str, expected: &str) {
+    let (_, certificates) = documented();
+    let text = certificates.concat();
+    assert!(text.contains(from), "nothing to replace");
+    let certificate = certificates.iter().find(|text| text.contains(from)).unwrap();
+    let error = read(certificate.replacen(from, to, 1).as_bytes()).unwrap_err().to_string();
+    assert!(error.contains(expected), "{error}");
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_said() {
+    refused(
+        "_certificate\": 1",
+        "_certificate\": 2",
+        "the form has version 2, and this program reads version 1",
+    );
+    refused("\"holds\"", "\"perhaps\"", "verdict: expected \"holds\" or \"violated\"");
+    refused("\"holds\"", "\"violated\"", "verdict: \"violated\" needs steps, and nothing else");
+    refused("\"verdict\"", "\"verdikt\"", "unknown field `verdikt`");
+    refused(
+        "\"b0\"",
+        "\"t0\"",
+        "order[0]: transactions of this level begin and commit: write b or c and a number",
+    );
+    refused("\"b0\"", "\"b\"", "expected an event such as");
+    refused("\"b0\"", "\"b-1\"", "at line 6 column");
+    refused("\"b0\"", "\"b4294967295\"", "order[0]: transaction 4294967295 is out of range");
+    refused("\"t0<t1\"", "\"b0<c1\"", "steps[1].clause[1]: transactions of this level have one event each");
+    refused("\"t0<t1\"", "\"t0<t1<t2\"", "expected a literal such as");
+    refused("\"snapshot\"", "\"snap\"", "level.core: expected serializable, snapshot or prefix");
+    refused(
+        "\"snapshot\"",
+        "\"prefix\"",
+        "level.name: the other parts of the level are those of no named level",
+    );
+    refused("\"ignored\"", "\"never\"", "level.real_time: expected");
+    refused("\"overwritten\"", "\"written\"", "steps[1].rule: there is no rule \"written\"");
+    refused("\"derived\", \"from\": [0, 1, 2, 3]", "\"derived\"", "the rule derived needs a from");
+    refused("\"sources\", \"read\": 1", "\"sources\"", "the rule sources needs a read");
+    refused("\"overwritten\"", "\"overwritten\", \"read\": 1", "has no read and no from");
+}
+
+#[test]
+fn any_bytes_give_a_document_or_an_error() {
+    let (history, certificates) = documented();
+    let mut outcomes = [0; 2];
+    for text in certificates {
+        let bytes = text.as_bytes();
+        for place in 0..bytes.len() {
+            assert!(read(&bytes[..place]).is_err() || bytes[place..].trim_ascii().is_empty());
+            for replacement in *b"09\"}]<!tbr,\\\xff" {
+                let mut changed = bytes.to_vec();
+                changed[place] = replacement;
+                let result = read(&changed).and_then(|document| document.check(&history));
+                outcomes[usize::from(result.is_ok())] += 1;
+            }
+        }
+    }
+    assert!(outcomes[0] > outcomes[1] * 20, "{outcomes:?}");
+    assert!(read(&b"[".repeat(100_000)).is_err(), "nesting is limited");
+}
