@@ -43,7 +43,8 @@ impl std::ops::Not for Lit {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Gate {
-    Input,
+    /// An unknown, and what to try first for it, if anything.
+    Input(Option<bool>),
     And(Lit, Lit),
 }
 
@@ -59,7 +60,7 @@ pub struct Circuit {
 impl Default for Circuit {
     fn default() -> Self {
         Self {
-            gates: vec![Gate::Input],
+            gates: vec![Gate::Input(None)],
             uses: vec![2],
             shared: FxHashMap::default(),
         }
@@ -69,7 +70,12 @@ impl Default for Circuit {
 impl Circuit {
     /// A new unknown.
     pub fn input(&mut self) -> Lit {
-        self.push(Gate::Input)
+        self.push(Gate::Input(None))
+    }
+
+    /// A new unknown for which the solver tries a value first.
+    pub fn input_trying(&mut self, value: bool) -> Lit {
+        self.push(Gate::Input(Some(value)))
     }
 
     /// How many gates and unknowns there are.

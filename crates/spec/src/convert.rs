@@ -54,16 +54,13 @@ impl SmallHistory {
         } else {
             clock_skew
         };
-        let mut small = Self {
-            txns,
-            initial: Vec::new(),
-            clock_skew,
-        };
+        let mut small = Self { txns, clock_skew, ..Self::default() };
         small.initial = initial_values(history, &small);
         Ok(small)
     }
 
-    /// A recorded history with the same sessions, reads and writes; each transaction reads before it writes.
+    /// A recorded history with the same sessions, reads and writes; each transaction reads before it writes. Session
+    /// order beyond sessions has no place in a recording and is left out.
     pub fn to_history(&self) -> History {
         let mut builder = Builder::new();
         let objects: Vec<KeyId> = (0..self.object_count())

@@ -67,7 +67,7 @@ pub enum Base {
 pub struct Var(pub u32);
 
 /// A relation over sorts.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Rel {
     /// Given by the history or the witness.
     Base(Base),
@@ -98,7 +98,7 @@ pub enum Rel {
 }
 
 /// A statement about a history and a witness.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Formula {
     /// Always, or never.
     Const(bool),

@@ -111,14 +111,20 @@ pub fn decide(history: &SmallHistory, level: &Level) -> Answer {
     let mut circuit = Circuit::default();
     let mut solver = Solver::default();
     let grounding = Grounding::new(history, level.framework, &mut circuit, &mut solver);
-    let mut question = Question {
-        circuit,
-        solver,
-        grounding,
-        switches: Vec::new(),
-    };
+    let mut question = Question { circuit, solver, grounding, switches: Vec::new(), wants_reasons: true };
     question.demand(level);
     question.answer(history, level)
+}
+
+/// Why a level allows a history, or nothing if it does not: as [`decide`], quicker, and without reasons.
+pub fn explain(history: &SmallHistory, level: &Level) -> Option<Explanation> {
+    let mut circuit = Circuit::default();
+    let mut solver = Solver::default();
+    let grounding = Grounding::new(history, level.framework, &mut circuit, &mut solver);
+    let mut question = Question { circuit, solver, grounding, switches: Vec::new(), wants_reasons: false };
+    question.demand(level);
+    let is_allowed = question.solver.solve(&question.circuit, &[]);
+    is_allowed.then(|| question.grounding.explanation(history, level.framework, &question.solver))
 }
 
 struct Question {
@@ -126,6 +132,7 @@ struct Question {
     solver: Solver,
     grounding: Grounding,
     switches: Vec<(Lit, Reason)>,
+    wants_reasons: bool,
 }
 
 impl Question {
@@ -133,6 +140,9 @@ impl Question {
     fn switched(&mut self, fact: Lit, reason: Reason) {
         if fact == Lit::TRUE {
             return;
+        }
+        if !self.wants_reasons {
+            return self.solver.require(&self.circuit, fact);
         }
         let switch = self.circuit.input();
         self.solver.require_any(&self.circuit, &[!switch, fact]);

@@ -201,12 +201,12 @@ impl Grounding {
     }
 }
 
-/// A total order that begins with 0: one unknown for each pair, and no cycle of three.
+/// A total order that begins with 0, tried as it is numbered: one unknown for each pair, and no cycle of three.
 pub fn total_order(count: usize, circuit: &mut Circuit, solver: &mut Solver) -> Vec<Vec<Lit>> {
     let mut before = vec![vec![Lit::FALSE; count]; count];
     for first in 0..count {
         for second in first + 1..count {
-            let lit = if first == 0 { Lit::TRUE } else { circuit.input() };
+            let lit = if first == 0 { Lit::TRUE } else { circuit.input_trying(true) };
             before[first][second] = lit;
             before[second][first] = !lit;
         }

@@ -8,6 +8,7 @@
 use crate::core::{Base, Formula, Framework, Level, Rel, Sort, Var};
 use crate::edges::{Edge, edge_of};
 use crate::forward::lies_inside_default;
+use crate::simplify::simplify;
 
 impl Level {
     /// An equivalent level over a commit order with a `visible` clause, where one is found; else the level itself.
@@ -20,7 +21,11 @@ impl Level {
             Framework::Visibility => from_visibility(self),
             _ => None,
         };
-        found.unwrap_or_else(|| self.clone())
+        let mut level = found.unwrap_or_else(|| self.clone());
+        let inside = contains_part(&level.order, &Rel::Base(Base::Session))
+            && contains_part(&level.order, &Rel::Base(Base::ReadsFrom));
+        level.visible = level.visible.map(|visible| simplify(&visible, inside));
+        level
     }
 }
 

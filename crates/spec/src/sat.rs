@@ -167,7 +167,7 @@ impl Solver {
 
     /// The solver's literal, with the clauses that make it mean what it should where it is true.
     fn sat_lit(&mut self, circuit: &Circuit, lit: Lit) -> SatLit {
-        let var = self.var(lit.node());
+        let var = self.var(circuit, lit.node());
         let direction = if lit.is_negated() { NEGATIVE } else { POSITIVE };
         if self.written[lit.node()] & direction == 0 {
             self.written[lit.node()] |= direction;
@@ -176,12 +176,17 @@ impl Solver {
         SatLit::new(var, !lit.is_negated())
     }
 
-    fn var(&mut self, node: usize) -> Var {
+    fn var(&mut self, circuit: &Circuit, node: usize) -> Var {
         if node >= self.vars.len() {
             self.vars.resize(node + 1, None);
             self.written.resize(node + 1, 0);
         }
-        *self.vars[node].get_or_insert_with(|| self.sat.new_var_default())
+        let polarity = match circuit.gates[node] {
+            Gate::Input(Some(true)) => lbool::TRUE,
+            Gate::Input(Some(false)) => lbool::FALSE,
+            _ => lbool::UNDEF,
+        };
+        *self.vars[node].get_or_insert_with(|| self.sat.new_var(polarity, true))
     }
 
     fn write_gate(&mut self, circuit: &Circuit, lit: Lit, var: Var) {

@@ -22,6 +22,9 @@ pub struct SmallHistory {
     pub initial: Vec<Value>,
     /// How far two clients' clocks may be apart.
     pub clock_skew: i64,
+    /// Pairs that are in session order besides those of one session: some definitions of a history let session order
+    /// be any partial order. Recorded histories have none.
+    pub extra_session_order: Vec<(usize, usize)>,
 }
 
 /// A transaction of a small history.
@@ -97,11 +100,7 @@ impl SmallTxn {
 impl SmallHistory {
     /// A history of committed transactions whose objects begin with 0.
     pub fn new(txns: Vec<SmallTxn>) -> Self {
-        Self {
-            txns,
-            initial: Vec::new(),
-            clock_skew: 0,
-        }
+        Self { txns, ..Self::default() }
     }
 
     /// How many objects there are.
@@ -121,7 +120,8 @@ impl SmallHistory {
 
     /// Whether the first of two transactions precedes the second in a session.
     pub fn in_session_order(&self, first: usize, second: usize) -> bool {
-        first < second && self.txns[first].session == self.txns[second].session
+        let same_session = first < second && self.txns[first].session == self.txns[second].session;
+        same_session || self.extra_session_order.contains(&(first, second))
     }
 
     /// Whether one moment surely precedes another; clocks of one session do not differ.
@@ -231,6 +231,9 @@ impl fmt::Display for SmallHistory {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         for txn in &self.txns {
             writeln!(out, "{txn}")?;
+        }
+        for &(first, second) in &self.extra_session_order {
+            writeln!(out, "session order: line {} before line {}", first + 1, second + 1)?;
         }
         Ok(())
     }
