@@ -113,17 +113,11 @@ impl Question<'_> {
             return vec![self.decide(asked[place])];
         }
         std::thread::scope(|scope| {
-            let threads: Vec<_> = batch
-                .iter()
-                .map(|&place| scope.spawn(move || self.decide(asked[place])))
-                .collect();
+            let threads: Vec<_> =
+                batch.iter().map(|&place| scope.spawn(move || self.decide(asked[place]))).collect();
             threads
                 .into_iter()
-                .map(|thread| {
-                    thread
-                        .join()
-                        .unwrap_or_else(|_| Err(Failure::new("the engine failed")))
-                })
+                .map(|thread| thread.join().unwrap_or_else(|_| Err(Failure::new("the engine failed"))))
                 .collect()
         })
     }
@@ -175,34 +169,27 @@ pub fn committed_findings<'a>(
     history: &'a History,
     index: &'a Index,
 ) -> impl Iterator<Item = &'a history::Finding> {
-    index
-        .findings()
-        .iter()
-        .filter(|finding| history.outcome(finding.txn) == Outcome::Committed)
+    index.findings().iter().filter(|finding| history.outcome(finding.txn) == Outcome::Committed)
 }
 
 /// The answer that follows for a level from the answers there are, if one does.
 fn consequence(name: &str, answers: &[Option<Answer>]) -> Option<Answer> {
-    answers
-        .iter()
-        .flatten()
-        .filter(|answer| answer.follows_from.is_none())
-        .find_map(|answer| {
-            let follows = match answer.decision {
-                Decision::Holds => levels::implies(&answer.level, name),
-                Decision::Violated => levels::implies(name, &answer.level),
-                Decision::Undecided(_) => false,
-            };
-            let source = levels::find(&answer.level).ok()?.name();
-            follows.then(|| Answer {
-                level: name.to_owned(),
-                decision: answer.decision,
-                time: Duration::ZERO,
-                follows_from: Some(source),
-                certificate: None,
-                stats: Stats::default(),
-            })
+    answers.iter().flatten().filter(|answer| answer.follows_from.is_none()).find_map(|answer| {
+        let follows = match answer.decision {
+            Decision::Holds => levels::implies(&answer.level, name),
+            Decision::Violated => levels::implies(name, &answer.level),
+            Decision::Undecided(_) => false,
+        };
+        let source = levels::find(&answer.level).ok()?.name();
+        follows.then(|| Answer {
+            level: name.to_owned(),
+            decision: answer.decision,
+            time: Duration::ZERO,
+            follows_from: Some(source),
+            certificate: None,
+            stats: Stats::default(),
         })
+    })
 }
 
 /// Says that a level has a definition but no engine.

@@ -50,9 +50,7 @@ fn writers_of<'a>(history: &'a History, index: &'a Index, key: KeyId) -> impl It
 }
 
 fn reads_key(index: &Index, txn: TxnId, key: usize) -> bool {
-    index.reads()[index.reads_of(txn)]
-        .iter()
-        .any(|read| read.key.index() == key)
+    index.reads()[index.reads_of(txn)].iter().any(|read| read.key.index() == key)
 }
 
 /// The pairs of different sessions that may have overlapped.
@@ -61,16 +59,11 @@ fn concurrent_pairs(history: &History, txns: &[TxnId]) -> u64 {
     if !history.has_times() {
         let mut sessions: Vec<_> = txns.iter().map(|&txn| history.session_of(txn)).collect();
         sessions.sort_unstable();
-        let same: u64 = sessions
-            .chunk_by(|left, right| left == right)
-            .map(|run| pairs(run.len() as u64))
-            .sum();
+        let same: u64 =
+            sessions.chunk_by(|left, right| left == right).map(|run| pairs(run.len() as u64)).sum();
         return pairs(txns.len() as u64) - same;
     }
-    let mut ends: Vec<i64> = txns
-        .iter()
-        .map(|&txn| history.times(txn).end().unwrap_or(i64::MAX))
-        .collect();
+    let mut ends: Vec<i64> = txns.iter().map(|&txn| history.times(txn).end().unwrap_or(i64::MAX)).collect();
     ends.sort_unstable();
     let apart = |&txn: &TxnId| match history.times(txn).start() {
         Some(start) => ends.partition_point(|&end| end < start) as u64,
@@ -175,10 +168,7 @@ mod tests {
     fn each_pair_is_counted_once() {
         let skew = chances("a: r(x)=0 w(y)=1\nb: r(y)=0 w(x)=1\n");
         assert_eq!(skew.write_skew, Some(1));
-        assert_eq!(
-            (skew.write_conflicts, skew.lost_update, skew.read_skew),
-            (0, 0, Some(0))
-        );
+        assert_eq!((skew.write_conflicts, skew.lost_update, skew.read_skew), (0, 0, Some(0)));
         let lost = chances("a: r(x)=0 w(x)=1\nb: r(x)=0 w(x)=2\nc: w(x)=3\n");
         assert_eq!((lost.write_conflicts, lost.lost_update), (3, 1));
         let fractured = chances("a: w(x)=1 w(y)=1\nb: r(x)=1 r(y)=0\n");
@@ -188,13 +178,6 @@ mod tests {
     #[test]
     fn transactions_of_one_session_are_no_pair() {
         let none = chances("a: {r(x)=0 w(x)=1} {r(x)=1 w(x)=2}\n");
-        assert_eq!(
-            none,
-            Chances {
-                read_skew: Some(0),
-                write_skew: Some(0),
-                ..Chances::default()
-            }
-        );
+        assert_eq!(none, Chances { read_skew: Some(0), write_skew: Some(0), ..Chances::default() });
     }
 }

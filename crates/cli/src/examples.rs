@@ -14,46 +14,32 @@ pub struct Example {
     pub forbidden: Option<(&'static str, &'static str)>,
 }
 
-const ONE_AFTER_THE_OTHER: (&str, &str) = (
-    "one after the other",
-    "a: r(x)=0 w(x)=1 @[0,10]\nb: r(x)=1 w(x)=2 @[20,30]\n",
-);
-const WRITE_SKEW: (&str, &str) = (
-    "write skew: each read what the other wrote over",
-    "a: r(x)=0 r(y)=0 w(x)=1\nb: r(x)=0 r(y)=0 w(y)=1\n",
-);
+const ONE_AFTER_THE_OTHER: (&str, &str) =
+    ("one after the other", "a: r(x)=0 w(x)=1 @[0,10]\nb: r(x)=1 w(x)=2 @[20,30]\n");
+const WRITE_SKEW: (&str, &str) =
+    ("write skew: each read what the other wrote over", "a: r(x)=0 r(y)=0 w(x)=1\nb: r(x)=0 r(y)=0 w(y)=1\n");
 const TIMED_WRITE_SKEW: (&str, &str) = (
     "write skew: two transactions at the same time, each read what the other wrote over",
     "a: r(x)=0 r(y)=0 w(x)=1 @[0,10]\nb: r(x)=0 r(y)=0 w(y)=1 @[1,11]\n",
 );
-const LOST_UPDATE: (&str, &str) = (
-    "lost update: both read 0 and wrote over it",
-    "a: r(x)=0 w(x)=1\nb: r(x)=0 w(x)=2\n",
-);
+const LOST_UPDATE: (&str, &str) =
+    ("lost update: both read 0 and wrote over it", "a: r(x)=0 w(x)=1\nb: r(x)=0 w(x)=2\n");
 const LONG_FORK: (&str, &str) = (
     "long fork: two readers see two writes in opposite orders",
     "a: w(x)=1\nb: w(y)=1\nc: r(x)=1 r(y)=0\nd: r(x)=0 r(y)=1\n",
 );
-const FRACTURED: (&str, &str) = (
-    "fractured read: half of a transaction is seen",
-    "a: w(x)=1 w(y)=1\nb: r(x)=1 r(y)=0\n",
-);
+const FRACTURED: (&str, &str) =
+    ("fractured read: half of a transaction is seen", "a: w(x)=1 w(y)=1\nb: r(x)=1 r(y)=0\n");
 const REVERSED_FRACTURED: (&str, &str) = (
     "fractured read, the old value first: half of a transaction is seen",
     "a: w(x)=1 w(y)=1\nb: r(y)=0 r(x)=1\n",
 );
-const CAUSALITY: (&str, &str) = (
-    "an answer is seen without the question it answers",
-    "a: w(x)=1\nb: r(x)=1 w(y)=1\nc: r(y)=1 r(x)=0\n",
-);
-const FORGOTTEN_WRITE: (&str, &str) = (
-    "a session does not see its own earlier write",
-    "a: {w(x)=1} {r(x)=0}\n",
-);
-const STALE_READ: (&str, &str) = (
-    "a read of what was overwritten before it began",
-    "a: w(x)=1 @[0,10]\nb: r(x)=0 @[20,30]\n",
-);
+const CAUSALITY: (&str, &str) =
+    ("an answer is seen without the question it answers", "a: w(x)=1\nb: r(x)=1 w(y)=1\nc: r(y)=1 r(x)=0\n");
+const FORGOTTEN_WRITE: (&str, &str) =
+    ("a session does not see its own earlier write", "a: {w(x)=1} {r(x)=0}\n");
+const STALE_READ: (&str, &str) =
+    ("a read of what was overwritten before it began", "a: w(x)=1 @[0,10]\nb: r(x)=0 @[20,30]\n");
 const READ_FROM_THE_FUTURE: (&str, &str) = (
     "a transaction sees what was committed after it began",
     "a: r(x)=1 @[0,1,40,41]\nb: w(x)=1 @[10,11,20,21]\n",
@@ -83,11 +69,7 @@ pub const EXAMPLES: [Example; 18] = [
     example("read-atomic", CAUSALITY, FRACTURED),
     example("read-committed", REVERSED_FRACTURED, FRACTURED),
     example("cut-isolation", FRACTURED, TWO_VALUES),
-    Example {
-        level: "read-uncommitted",
-        allowed: FRACTURED,
-        forbidden: None,
-    },
+    Example { level: "read-uncommitted", allowed: FRACTURED, forbidden: None },
 ];
 
 const fn example(
@@ -95,11 +77,7 @@ const fn example(
     allowed: (&'static str, &'static str),
     forbidden: (&'static str, &'static str),
 ) -> Example {
-    Example {
-        level,
-        allowed,
-        forbidden: Some(forbidden),
-    }
+    Example { level, allowed, forbidden: Some(forbidden) }
 }
 
 /// The example of a level.

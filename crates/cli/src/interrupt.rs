@@ -61,7 +61,5 @@ fn remove_part() {
 }
 
 fn lock() -> std::sync::MutexGuard<'static, Option<PathBuf>> {
-    BEING_WRITTEN
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner())
+    BEING_WRITTEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

@@ -22,8 +22,7 @@ impl NamedLevel {
 
     /// Whether it speaks of real time, so that a history without times cannot be asked for it.
     pub fn needs_times(self) -> bool {
-        self.engine
-            .is_some_and(|level| level.real_time != RealTime::Ignored)
+        self.engine.is_some_and(|level| level.real_time != RealTime::Ignored)
     }
 }
 
@@ -34,25 +33,12 @@ impl NamedLevel {
 /// ones, which respect sessions.
 pub const IMPLIES: [(&str, &[&str]); 18] = [
     ("strict-serializable", &["session-serializable"]),
-    (
-        "session-serializable",
-        &[
-            "serializable",
-            "session-snapshot-isolation",
-            "update-serializable",
-        ],
-    ),
+    ("session-serializable", &["serializable", "session-snapshot-isolation", "update-serializable"]),
     ("serializable", &["snapshot-isolation"]),
     ("strong-si", &["strong-session-si"]),
-    (
-        "strong-session-si",
-        &["generalized-si", "session-snapshot-isolation"],
-    ),
+    ("strong-session-si", &["generalized-si", "session-snapshot-isolation"]),
     ("generalized-si", &["snapshot-isolation"]),
-    (
-        "session-snapshot-isolation",
-        &["snapshot-isolation", "prefix", "parallel-si"],
-    ),
+    ("session-snapshot-isolation", &["snapshot-isolation", "prefix", "parallel-si"]),
     ("snapshot-isolation", &["cut-isolation"]),
     ("prefix", &["causal"]),
     ("parallel-si", &["causal", "update-atomic"]),
@@ -73,10 +59,7 @@ pub fn implies(stronger: &str, weaker: &str) -> bool {
 
 /// The levels that a level directly implies.
 pub fn implied_by(name: &str) -> &'static [&'static str] {
-    IMPLIES
-        .iter()
-        .find(|(known, _)| *known == name)
-        .map_or(&[], |&(_, weaker)| weaker)
+    IMPLIES.iter().find(|(known, _)| *known == name).map_or(&[], |&(_, weaker)| weaker)
 }
 
 /// All levels of the lattice, strongest first.
@@ -97,17 +80,13 @@ pub fn find(name: &str) -> Result<NamedLevel, Failure> {
 
 fn named(name: &str) -> Option<NamedLevel> {
     let spec = spec::library::level(name)?;
-    Some(NamedLevel {
-        spec,
-        engine: Level::named(&spec.name),
-    })
+    Some(NamedLevel { spec, engine: Level::named(&spec.name) })
 }
 
 fn unknown(name: &str, canonical: &str) -> Failure {
     let names = all().into_iter().flat_map(|level| names_of(level.spec));
-    let nearest = names
-        .map(|known| (distance(canonical, known), known))
-        .min_by_key(|&(distance, _)| distance);
+    let nearest =
+        names.map(|known| (distance(canonical, known), known)).min_by_key(|&(distance, _)| distance);
     let hint = match nearest {
         Some((distance, known)) if distance <= 1 + canonical.len() / 4 => {
             format!("did you mean {known}? ")
@@ -154,10 +133,7 @@ mod tests {
             }
         }
         for (name, level) in Level::NAMED {
-            let known = with_engine()
-                .into_iter()
-                .find(|known| known.name() == name)
-                .expect(name);
+            let known = with_engine().into_iter().find(|known| known.name() == name).expect(name);
             assert_eq!(known.engine, Some(level));
         }
     }

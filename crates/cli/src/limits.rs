@@ -29,16 +29,9 @@ impl Limits {
     /// Starts the clock.
     pub fn start(time: Option<Duration>, memory: Option<u64>) -> Result<Self, Failure> {
         if memory.is_some() && resident_bytes().is_none() {
-            return Err(Failure::new(
-                "--memory-limit needs /proc/self/statm, which is not there",
-            ));
+            return Err(Failure::new("--memory-limit needs /proc/self/statm, which is not there"));
         }
-        Ok(Self {
-            started: Instant::now(),
-            time,
-            memory,
-            memory_due_us: AtomicU64::new(0),
-        })
+        Ok(Self { started: Instant::now(), time, memory, memory_due_us: AtomicU64::new(0) })
     }
 
     /// The memory limit.
@@ -64,22 +57,19 @@ impl Limits {
         if now_us < self.memory_due_us.load(Ordering::Relaxed) {
             return None;
         }
-        self.memory_due_us
-            .store(now_us + MEMORY_INTERVAL_US, Ordering::Relaxed);
+        self.memory_due_us.store(now_us + MEMORY_INTERVAL_US, Ordering::Relaxed);
         (resident_bytes()? > memory).then_some(Limit::Memory)
     }
 
     /// The limit as a sentence.
     pub fn sentence(&self, limit: Limit) -> String {
         match limit {
-            Limit::Time => format!(
-                "the time limit of {} was reached",
-                units::duration(self.time.unwrap_or_default())
-            ),
-            Limit::Memory => format!(
-                "the memory limit of {} was reached",
-                units::size(self.memory.unwrap_or_default())
-            ),
+            Limit::Time => {
+                format!("the time limit of {} was reached", units::duration(self.time.unwrap_or_default()))
+            }
+            Limit::Memory => {
+                format!("the memory limit of {} was reached", units::size(self.memory.unwrap_or_default()))
+            }
             Limit::Interrupt => "interrupted".to_owned(),
         }
     }

@@ -62,9 +62,7 @@ impl Subject {
         let options = arguments.reading.options(limits.memory());
         let started = Instant::now();
         let loaded = limits
-            .bound(&format!("reading {}", visible(&name)), move || {
-                formats::read(&input, &options)
-            })?
+            .bound(&format!("reading {}", visible(&name)), move || formats::read(&input, &options))?
             .map_err(|error| reading_failed(&error, limits))?;
         Ok(Self {
             name,
@@ -78,21 +76,13 @@ impl Subject {
 
     /// The same with another history.
     pub fn with_history(self, history: History) -> Self {
-        Self {
-            summary: Summary::of(&history),
-            history,
-            ..self
-        }
+        Self { summary: Summary::of(&history), history, ..self }
     }
 
     /// Prints the reader's warnings to standard error.
     pub fn warn(&self) {
         for warning in &self.warnings {
-            eprintln!(
-                "warning: {}: {}",
-                visible(&self.name),
-                visible(&warning.to_string())
-            );
+            eprintln!("warning: {}: {}", visible(&self.name), visible(&warning.to_string()));
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod args;
 mod ask;
+mod asked;
 mod chances;
 mod commands;
 mod examples;
@@ -12,8 +13,10 @@ mod interrupt;
 mod levels;
 mod limits;
 mod load;
+mod own_level;
 mod progress;
 mod report;
+mod skew;
 mod terminal;
 mod units;
 

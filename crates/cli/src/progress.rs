@@ -30,15 +30,10 @@ impl Progress {
         if !std::io::stderr().is_terminal() {
             return Self::default();
         }
-        let state = Arc::new(Mutex::new(State {
-            stage: stage.to_owned(),
-            is_over: false,
-        }));
+        let state = Arc::new(Mutex::new(State { stage: stage.to_owned(), is_over: false }));
         let shared = Arc::clone(&state);
         let thread = std::thread::spawn(move || draw_until_over(&shared));
-        Self {
-            shown: Some((state, thread)),
-        }
+        Self { shown: Some((state, thread)) }
     }
 
     /// Says what is going on now.

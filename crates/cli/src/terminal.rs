@@ -36,10 +36,7 @@ impl Style {
         }
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
             || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        Self {
-            colour: !plain,
-            width: terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)),
-        }
+        Self { colour: !plain, width: terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)) }
     }
 
     /// The text in its colour.
@@ -105,23 +102,14 @@ mod tests {
     fn text_is_broken_between_words_only_on_a_terminal() {
         let text = "T812 must come before T815 since it read the older value";
         assert_eq!(Style::default().wrap(text, 2, 4), format!("  {text}"));
-        let narrow = Style {
-            colour: false,
-            width: Some(30),
-        };
+        let narrow = Style { colour: false, width: Some(30) };
         let wrapped = narrow.wrap(text, 2, 4);
-        assert_eq!(
-            wrapped,
-            "  T812 must come before T815\n    since it read the older\n    value"
-        );
+        assert_eq!(wrapped, "  T812 must come before T815\n    since it read the older\n    value");
     }
 
     #[test]
     fn a_long_word_stays_whole() {
-        let narrow = Style {
-            colour: false,
-            width: Some(24),
-        };
+        let narrow = Style { colour: false, width: Some(24) };
         let word = "x".repeat(40);
         assert_eq!(narrow.wrap(&word, 0, 2), word);
     }

@@ -2,15 +2,8 @@
 
 use std::time::Duration;
 
-const DURATION_UNITS: [(&str, f64); 7] = [
-    ("ns", 1.0),
-    ("us", 1e3),
-    ("µs", 1e3),
-    ("ms", 1e6),
-    ("s", 1e9),
-    ("m", 60e9),
-    ("h", 3600e9),
-];
+const DURATION_UNITS: [(&str, f64); 7] =
+    [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 60e9), ("h", 3600e9)];
 
 const SIZE_UNITS: [(&str, u64); 10] = [
     ("B", 1),
@@ -54,9 +47,7 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
 }
 
 fn split_unit(text: &str) -> Option<(f64, &str)> {
-    let end = text
-        .find(|char: char| !char.is_ascii_digit() && char != '.')
-        .unwrap_or(text.len());
+    let end = text.find(|char: char| !char.is_ascii_digit() && char != '.').unwrap_or(text.len());
     let number: f64 = text[..end].parse().ok()?;
     Some((number, text[end..].trim_start()))
 }
@@ -144,10 +135,7 @@ mod tests {
     #[test]
     fn numbers_read_well() {
         assert_eq!([count(0), count(999), count(1203456)], ["0", "999", "1,203,456"]);
-        assert_eq!(
-            counted(1, "key") + ", " + &counted(2, "session"),
-            "1 key, 2 sessions"
-        );
+        assert_eq!(counted(1, "key") + ", " + &counted(2, "session"), "1 key, 2 sessions");
         assert_eq!(duration(Duration::from_micros(4070)), "4.07 ms");
         assert_eq!(duration(Duration::from_micros(999_999)), "1000 ms");
         assert_eq!(size(41_234_567), "41.2 MB");

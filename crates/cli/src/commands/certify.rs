@@ -34,9 +34,7 @@ pub struct Arguments {
 /// Runs the command. The exit code is that of the verdict which the certificate proves.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if is_dash(&arguments.input.history) && is_dash(&arguments.certificate) {
-        return Err(Failure::new(
-            "history and certificate cannot both be standard input",
-        ));
+        return Err(Failure::new("history and certificate cannot both be standard input"));
     }
     let limits = Limits::start(arguments.limits.time_limit, arguments.limits.memory_limit)?;
     let progress = Progress::start("reading");
@@ -68,16 +66,12 @@ fn read(path: &Path) -> Result<Document, Failure> {
 fn print(arguments: &Arguments, subject: &Subject, document: &Document) -> Result<Exit, Failure> {
     let level = document.level.name().unwrap_or("a level without a name");
     let (exit, verdict, size) = match &document.certificate {
-        Certificate::Holds { order, .. } => (
-            Exit::Holds,
-            "holds",
-            format!("an order of {}", counted(order.len(), "event")),
-        ),
-        Certificate::Violated { steps } => (
-            Exit::Violated,
-            "violated",
-            format!("a contradiction in {}", counted(steps.len(), "step")),
-        ),
+        Certificate::Holds { order, .. } => {
+            (Exit::Holds, "holds", format!("an order of {}", counted(order.len(), "event")))
+        }
+        Certificate::Violated { steps } => {
+            (Exit::Violated, "violated", format!("a contradiction in {}", counted(steps.len(), "step")))
+        }
     };
     if arguments.output.json {
         print_value(&json!({

@@ -9,15 +9,18 @@ use history::{Clock, Index};
 use verify::Stages;
 
 use crate::args::{InputArguments, LimitArguments, OutputArguments};
-use crate::ask::{Answer, Decision, Question, no_engine};
+use crate::ask::{Answer, Decision, Question};
+use crate::asked::Asked;
 use crate::exit::{Exit, Failure};
 use crate::explanation::Explanation;
 use crate::files::{is_dash, write_whole};
-use crate::levels::{self, NamedLevel};
+use crate::levels;
 use crate::limits::{self, Limits};
 use crate::load::Subject;
+use crate::own_level;
 use crate::progress::Progress;
-use crate::report::{self, NotAsked, Report, Ruling, RunStats};
+use crate::report::{self, Report, Ruling, RunStats};
+use crate::skew::SkewReport;
 use crate::{interrupt, units};
 
 /// The flags of `check`.
@@ -25,7 +28,7 @@ use crate::{interrupt, units};
 pub struct Arguments {
     #[command(flatten)]
     input: InputArguments,
-    /// The levels to decide, by name or alias; without it all, strongest first
+    /// The levels to decide, by name or alias or as a file FILE.iso; without it all, strongest first
     #[arg(short, long = "level", value_name = "NAME", value_delimiter = ',')]
     levels: Vec<String>,
     /// How far apart the clocks of two clients may be, such as 5ms, for the levels of real time
@@ -64,54 +67,111 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let stages = parse_stages(&arguments.without)?;
-    let asked = parse_levels(&arguments.levels)?;
-    if arguments.certificate.is_some() && asked.len() != 1 {
-        return Err(Failure::new(
-            "--certificate is the proof of one answer: name one level with --level",
-        ));
+    let asked = Asked::parse(&arguments.levels)?;
+    if arguments.certificate.is_some() && !asked.is_one_with_engine() {
+        return Err(Failure::new("--certificate is the proof of one answer: name one level with --level"));
     }
     let limits = Limits::start(arguments.limits.time_limit, arguments.limits.memory_limit)?;
     let progress = Progress::start(&format!("reading {}", arguments.input.name()));
-    let subject = match Subject::read(&arguments.input, &limits) {
-        Ok(subject) => subject,
-        Err(Failure::Limit(sentence)) if arguments.output.json => {
-            drop(progress);
-            return report::json::undecided_while_reading(&arguments.input.name(), &asked, &sentence);
-        }
-        Err(failure) => return Err(failure),
-    };
-    progress.set("indexing");
-    let (subject, index, index_time) = index_of(subject, &limits)?;
-    let clock_skew = skew_of(arguments.clock_skew, &subject)?;
-    let (asked, not_asked) = choose(asked, &subject)?;
-    let question = Question {
-        history: &subject.history,
-        index: &index,
-        limits: &limits,
-        seed: arguments.seed,
-        stages,
-        clock_skew,
-        threads: usize::from(arguments.threads),
-    };
-    let answers = interrupt::while_deciding(|| question.ask(&asked, &|stage| progress.set(stage)))?;
-    progress.set("explaining");
-    let rulings = answers
-        .into_iter()
-        .map(|answer| rule(&question, answer))
-        .collect();
+    let prepared = Prepared::read(arguments, &limits, &progress);
+    if let (Err(Failure::Limit(sentence)), true) = (&prepared, arguments.output.json) {
+        drop(progress);
+        return report::json::undecided_without_history(&arguments.input.name(), &asked, sentence);
+    }
+    let prepared = prepared?;
+    let question = prepared.question(arguments, stages, &limits)?;
+    let report = prepared.report(asked, &question, arguments.stats, &progress)?;
     drop(progress);
-    let report = Report {
-        subject: &subject,
-        rulings,
-        not_asked,
-        stats: arguments.stats.then(|| run_stats(&subject, index_time, &limits)),
-    };
-    subject.warn();
+    prepared.subject.warn();
     if let Some(file) = &arguments.certificate {
         write_certificate(file, &report)?;
     }
     write_reports(arguments, &report)?;
     Ok(report.exit())
+}
+
+/// A history that is ready to be asked about.
+struct Prepared {
+    subject: Subject,
+    index: Index,
+    index_time: Duration,
+}
+
+impl Prepared {
+    fn read(arguments: &Arguments, limits: &Limits, progress: &Progress) -> Result<Self, Failure> {
+        let subject = Subject::read(&arguments.input, limits)?;
+        progress.set("indexing");
+        let started = Instant::now();
+        let (subject, index) = limits.bound("indexing the history", move || {
+            let index = Index::of(&subject.history);
+            (subject, index)
+        })?;
+        Ok(Self { subject, index, index_time: started.elapsed() })
+    }
+
+    fn question<'p>(
+        &'p self,
+        arguments: &Arguments,
+        stages: Stages,
+        limits: &'p Limits,
+    ) -> Result<Question<'p>, Failure> {
+        Ok(Question {
+            history: &self.subject.history,
+            index: &self.index,
+            limits,
+            seed: arguments.seed,
+            stages,
+            clock_skew: skew_of(arguments.clock_skew, &self.subject)?,
+            threads: usize::from(arguments.threads),
+        })
+    }
+
+    fn report(
+        &self,
+        asked: Asked,
+        question: &Question<'_>,
+        with_stats: bool,
+        progress: &Progress,
+    ) -> Result<Report<'_>, Failure> {
+        let choice = asked.choose(&self.subject)?;
+        let set = |stage: &str| progress.set(stage);
+        let answers = interrupt::while_deciding(|| question.ask(&choice.named, &set))?;
+        let stats = with_stats.then(|| self.stats(question.limits));
+        progress.set("explaining");
+        let mut rulings = Vec::new();
+        for answer in &answers {
+            let skew = match is_weakest_violated(answer, &answers) {
+                true => interrupt::while_deciding(|| SkewReport::of(question, answer))?,
+                false => None,
+            };
+            rulings.push(Ruling { skew, ..rule(question, answer.clone()) });
+        }
+        for level in &choice.own {
+            progress.set(&format!("checking {}", level.name));
+            rulings.push(own_level::decide(question.history, level, question.clock_skew, question.limits)?);
+        }
+        Ok(Report { subject: &self.subject, rulings, not_asked: choice.not_asked, stats })
+    }
+
+    fn stats(&self, limits: &Limits) -> RunStats {
+        RunStats {
+            read_ms: units::milliseconds(self.subject.read_time),
+            index_ms: units::milliseconds(self.index_time),
+            total_ms: units::milliseconds(limits.elapsed()),
+            history_bytes: self.subject.history.heap_bytes() as u64,
+            peak_memory_bytes: limits::peak_bytes(),
+        }
+    }
+}
+
+/// Whether an answer is not a violation that another, weaker violation makes uninteresting.
+fn is_weakest_violated(answer: &Answer, answers: &[Answer]) -> bool {
+    let is_weaker_violated = |other: &Answer| {
+        other.decision == Decision::Violated
+            && other.level != answer.level
+            && levels::implies(&answer.level, &other.level)
+    };
+    answer.decision != Decision::Violated || !answers.iter().any(is_weaker_violated)
 }
 
 /// An answer with what people want to know about it.
@@ -124,16 +184,8 @@ pub fn rule(question: &Question<'_>, answer: Answer) -> Ruling {
         explanation: Explanation::of(question.history, question.index, &answer),
         answer,
         limit,
+        skew: None,
     }
-}
-
-fn index_of(subject: Subject, limits: &Limits) -> Result<(Subject, Index, Duration), Failure> {
-    let started = Instant::now();
-    let (subject, index) = limits.bound("indexing the history", move || {
-        let index = Index::of(&subject.history);
-        (subject, index)
-    })?;
-    Ok((subject, index, started.elapsed()))
 }
 
 fn parse_stages(without: &[String]) -> Result<Stages, Failure> {
@@ -141,26 +193,10 @@ fn parse_stages(without: &[String]) -> Result<Stages, Failure> {
     for name in without {
         if !stages.switch_off(name) {
             let known = Stages::NAMES.join(", ");
-            return Err(Failure::new(format!(
-                "no stage is called {name:?}; there are {known}"
-            )));
+            return Err(Failure::new(format!("no stage is called {name:?}; there are {known}")));
         }
     }
     Ok(stages)
-}
-
-fn parse_levels(names: &[String]) -> Result<Vec<NamedLevel>, Failure> {
-    let mut asked: Vec<NamedLevel> = Vec::new();
-    for name in names {
-        let level = levels::find(name)?;
-        if level.engine.is_none() {
-            return Err(no_engine(level));
-        }
-        if asked.iter().all(|known| known.name() != level.name()) {
-            asked.push(level);
-        }
-    }
-    Ok(asked)
 }
 
 /// The skew in the unit of the history's clock.
@@ -176,60 +212,16 @@ fn skew_of(skew: Option<Duration>, subject: &Subject) -> Result<i64, Failure> {
     }
 }
 
-/// What is asked: what the user named, or every level that the history can be asked for.
-fn choose(named: Vec<NamedLevel>, subject: &Subject) -> Result<(Vec<NamedLevel>, Vec<NotAsked>), Failure> {
-    let answerable = |level: &NamedLevel| subject.history.has_times() || !level.needs_times();
-    if let Some(level) = named.iter().find(|level| !answerable(level)) {
-        return Err(Failure::new(format!(
-            "{} needs to know when transactions ran, and {} has no times; without times ask for {}",
-            level.name(),
-            subject.name,
-            timeless(*level)
-        )));
-    }
-    if !named.is_empty() {
-        return Ok((named, Vec::new()));
-    }
-    let (asked, left): (Vec<_>, Vec<_>) = levels::with_engine().into_iter().partition(answerable);
-    let not_asked = left.iter().map(|level| NotAsked {
-        level: level.name(),
-        reason: "the history has no times",
-    });
-    Ok((asked, not_asked.collect()))
-}
-
-/// The strongest level that a level of real time implies and that needs no times.
-fn timeless(level: NamedLevel) -> &'static str {
-    levels::with_engine()
-        .into_iter()
-        .find(|weaker| !weaker.needs_times() && levels::implies(level.name(), weaker.name()))
-        .map_or("serializable", NamedLevel::name)
-}
-
-fn run_stats(subject: &Subject, index_time: Duration, limits: &Limits) -> RunStats {
-    RunStats {
-        read_ms: units::milliseconds(subject.read_time),
-        index_ms: units::milliseconds(index_time),
-        total_ms: units::milliseconds(limits.elapsed()),
-        history_bytes: subject.history.heap_bytes() as u64,
-        peak_memory_bytes: limits::peak_bytes(),
-    }
-}
-
 fn write_certificate(file: &Path, report: &Report<'_>) -> Result<(), Failure> {
-    let Some((level, certificate)) = report
-        .rulings
-        .iter()
-        .find_map(|ruling| ruling.answer.certificate.as_ref())
+    let Some((level, certificate)) =
+        report.rulings.iter().find_map(|ruling| ruling.answer.certificate.as_ref())
     else {
         let file = file.display();
         eprintln!("warning: {file} was not written, since the answer has no certificate");
         return Ok(());
     };
     let fingerprint = Fingerprint::of(&report.subject.history);
-    write_whole(file, |mut out| {
-        Ok(certify::write(certificate, level, fingerprint, &mut out)?)
-    })
+    write_whole(file, |mut out| Ok(certify::write(certificate, level, fingerprint, &mut out)?))
 }
 
 fn write_reports(arguments: &Arguments, report: &Report<'_>) -> Result<(), Failure> {

@@ -52,16 +52,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut subject = Subject::read(&arguments.input, &limits)?;
     if let Some(planted) = arguments.plant {
         let with_anomaly = plant(&subject.history, planted, arguments.seed);
-        subject = subject.with_history(
-            with_anomaly
-                .map_err(|error| Failure::new(error.to_string()))?
-                .history,
-        );
+        subject =
+            subject.with_history(with_anomaly.map_err(|error| Failure::new(error.to_string()))?.history);
     }
     progress.set("writing");
-    let options = WriteOptions {
-        lossy: arguments.lossy,
-    };
+    let options = WriteOptions { lossy: arguments.lossy };
     let written = write_history(&subject, &output, &options);
     drop(progress);
     subject.warn();
@@ -88,11 +83,7 @@ impl Output {
             Some(format) => format,
             None => format_by_name(path)?,
         };
-        Ok(Self {
-            path: path.to_owned(),
-            format,
-            json,
-        })
+        Ok(Self { path: path.to_owned(), format, json })
     }
 
     /// Says what was written, unless that is what standard output got.
@@ -136,10 +127,7 @@ fn write_to_stdout(
     format: Format,
     options: &WriteOptions,
 ) -> Result<Vec<Warning>, Failure> {
-    let mut out = Remembering {
-        inner: BufWriter::new(io::stdout().lock()),
-        is_broken: false,
-    };
+    let mut out = Remembering { inner: BufWriter::new(io::stdout().lock()), is_broken: false };
     let written = formats::write_to(&subject.history, format, &mut out, options);
     let flushed = out.flush();
     if out.is_broken {
@@ -151,7 +139,9 @@ fn write_to_stdout(
 
 fn not_written(error: &formats::Error) -> Failure {
     let hint = match error.kind() {
-        ErrorKind::CannotExpress => "; --lossy leaves it out, another --to may hold it",
+        ErrorKind::CannotExpress if error.hint().is_empty() => {
+            "; --lossy leaves it out, another --to may hold it"
+        }
         _ => "",
     };
     Failure::new(format!("{}{hint}", visible(&error.to_string())))
@@ -187,10 +177,7 @@ impl<W: Write> Write for Remembering<W> {
 /// The format that a file name stands for.
 fn format_by_name(output: &Path) -> Result<Format, Failure> {
     let name = output.file_name().unwrap_or_default().to_string_lossy();
-    let plain = name
-        .strip_suffix(".gz")
-        .or(name.strip_suffix(".zst"))
-        .unwrap_or(&name);
+    let plain = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
     match plain.rsplit_once('.').map(|(_, extension)| extension) {
         Some("jsonl") => Ok(Format::Native),
         Some("edn") => Ok(Format::JepsenEdn),

@@ -52,17 +52,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         clock_skew: 0,
         threads: 1,
     };
-    let asked: Vec<_> = levels::with_engine()
-        .into_iter()
-        .filter(|level| !level.needs_times())
-        .collect();
+    let asked: Vec<_> = levels::with_engine().into_iter().filter(|level| !level.needs_times()).collect();
     let answers = question.ask(&asked, &|_| {})?;
     let report = Report {
         subject: &subject,
-        rulings: answers
-            .into_iter()
-            .map(|answer| check::rule(&question, answer))
-            .collect(),
+        rulings: answers.into_iter().map(|answer| check::rule(&question, answer)).collect(),
         not_asked: Vec::new(),
         stats: None,
     };

@@ -101,9 +101,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let history = simulate(arguments, &config)?;
     progress.set("writing");
     let subject = subject(arguments, history);
-    let options = WriteOptions {
-        lossy: arguments.lossy,
-    };
+    let options = WriteOptions { lossy: arguments.lossy };
     let written = write_history(&subject, &output, &options);
     drop(progress);
     output.report(&subject, &written?)
@@ -156,17 +154,11 @@ fn config(arguments: &Arguments) -> Result<Config, Failure> {
     set(&mut config.read_share, arguments.read_share);
     set(&mut config.read_only_share, arguments.read_only_share);
     set(&mut config.write_only_share, arguments.write_only_share);
-    set(
-        &mut config.read_modify_write_share,
-        arguments.read_modify_write_share,
-    );
+    set(&mut config.read_modify_write_share, arguments.read_modify_write_share);
     set(&mut config.duplicates, arguments.duplicates.map(Some));
     set(&mut config.abort_share, arguments.abort_share);
     set(&mut config.unknown_share, arguments.unknown_share);
-    set(
-        &mut config.clock_skew_ns,
-        arguments.clock_skew.map(|skew| skew.as_nanos() as u64),
-    );
+    set(&mut config.clock_skew_ns, arguments.clock_skew.map(|skew| skew.as_nanos() as u64));
     config.record_times &= !arguments.no_times;
     config.record_aborted &= !arguments.no_aborted;
     Ok(config)
@@ -190,17 +182,15 @@ fn parse_level(name: &str) -> Result<StoreLevel, String> {
 }
 
 fn parse_fault(text: &str) -> Result<(Fault, f64), String> {
-    let (name, rate) = text
-        .split_once('=')
-        .ok_or("expected a fault and its rate, such as lost-update=0.01")?;
+    let (name, rate) =
+        text.split_once('=').ok_or("expected a fault and its rate, such as lost-update=0.01")?;
     let names = Fault::ALL.map(Fault::name);
     let fault = Fault::named(name).ok_or_else(|| format!("expected one of {}", names.join(", ")))?;
     Ok((fault, parse_number(rate)?))
 }
 
 fn parse_number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
-    text.parse()
-        .map_err(|_| format!("expected a number, found `{text}`"))
+    text.parse().map_err(|_| format!("expected a number, found `{text}`"))
 }
 
 fn parse_range(text: &str) -> Result<(u32, u32), String> {
@@ -213,9 +203,7 @@ fn parse_range(text: &str) -> Result<(u32, u32), String> {
 fn parse_distribution(text: &str) -> Result<KeyDistribution, String> {
     match text.split(':').collect::<Vec<_>>()[..] {
         ["uniform"] => Ok(KeyDistribution::Uniform),
-        ["zipf", exponent] => Ok(KeyDistribution::Zipf {
-            exponent: parse_number(exponent)?,
-        }),
+        ["zipf", exponent] => Ok(KeyDistribution::Zipf { exponent: parse_number(exponent)? }),
         ["hotspot", hot_keys, hot_operations] => Ok(KeyDistribution::Hotspot {
             hot_keys: parse_number(hot_keys)?,
             hot_operations: parse_number(hot_operations)?,

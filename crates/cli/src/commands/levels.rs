@@ -63,9 +63,7 @@ fn json(level: NamedLevel) -> LevelJson {
         implies: levels::implied_by(level.name()),
         spec: &level.spec.text,
         allowed: example.map(|example| example.allowed.1),
-        forbidden: example
-            .and_then(|example| example.forbidden)
-            .map(|(_, text)| text),
+        forbidden: example.and_then(|example| example.forbidden).map(|(_, text)| text),
     }
 }
 
@@ -82,21 +80,14 @@ fn print_all() -> Result<(), Failure> {
         writeln!(out, "{}", style.wrap(&one_line(&level.spec.description), 4, 4))?;
         let implied = levels::implied_by(level.name());
         if !implied.is_empty() {
-            writeln!(
-                out,
-                "{}",
-                style.wrap(&format!("implies {}", implied.join(", ")), 4, 6)
-            )?;
+            writeln!(out, "{}", style.wrap(&format!("implies {}", implied.join(", ")), 4, 6))?;
         }
         if !level.spec.aliases.is_empty() {
             let aliases = format!("also called {}", level.spec.aliases.join(", "));
             writeln!(out, "{}", style.wrap(&aliases, 4, 6))?;
         }
     }
-    writeln!(
-        out,
-        "\n`isoscope levels NAME` explains one, with its definition and examples."
-    )?;
+    writeln!(out, "\n`isoscope levels NAME` explains one, with its definition and examples.")?;
     Ok(out.flush()?)
 }
 
@@ -109,21 +100,15 @@ fn print_one(level: NamedLevel) -> Result<(), Failure> {
         true => "none".to_owned(),
         false => names.join(", "),
     };
-    let stronger = IMPLIES
-        .iter()
-        .filter(|(_, weaker)| weaker.contains(&level.name()))
-        .map(|&(name, _)| name)
-        .collect();
+    let stronger =
+        IMPLIES.iter().filter(|(_, weaker)| weaker.contains(&level.name())).map(|&(name, _)| name).collect();
     let engine = match (level.engine, level.spec.needs_times()) {
         (None, _) => "none yet; on small histories its definition decides",
         (Some(_), true) => "complete; needs a history with times",
         (Some(_), false) => "complete",
     };
     let rows = [
-        (
-            "also called",
-            list(level.spec.aliases.iter().map(String::as_str).collect()),
-        ),
+        ("also called", list(level.spec.aliases.iter().map(String::as_str).collect())),
         ("implied by", list(stronger)),
         ("implies", list(levels::implied_by(level.name()).to_vec())),
         ("engine", engine.to_owned()),
@@ -135,11 +120,7 @@ fn print_one(level: NamedLevel) -> Result<(), Failure> {
     writeln!(out, "\n  definition")?;
     block(&mut out, &level.spec.text)?;
     if let Some(example) = examples::of(level.name()) {
-        writeln!(
-            out,
-            "\n  allows      {}",
-            &style.wrap(example.allowed.0, 14, 14)[14..]
-        )?;
+        writeln!(out, "\n  allows      {}", &style.wrap(example.allowed.0, 14, 14)[14..])?;
         block(&mut out, example.allowed.1)?;
         if let Some((what, text)) = example.forbidden {
             writeln!(out, "\n  forbids     {}", &style.wrap(what, 14, 14)[14..])?;

@@ -103,11 +103,7 @@ struct Counted {
 impl Counted {
     fn of(history: &History) -> Self {
         let index = Index::of(history);
-        Self {
-            contents: Contents::of(history, &index),
-            chances: Chances::of(history, &index),
-            index,
-        }
+        Self { contents: Contents::of(history, &index), chances: Chances::of(history, &index), index }
     }
 }
 
@@ -149,9 +145,7 @@ impl Contents {
         Self {
             operations: operations_by_kind(history),
             transactions_per_session: spread(
-                history
-                    .sessions()
-                    .map(|session| history.session_txns(session).len()),
+                history.sessions().map(|session| history.session_txns(session).len()),
             ),
             operations_per_transaction: spread(history.txns().map(|txn| history.op_range(txn).len())),
             read_only_transactions: history
@@ -239,18 +233,9 @@ fn write_contents(
     }
     let spread = |[least, median, most]: [usize; 3]| format!("{least} / {median} / {most}");
     let rows = [
-        (
-            "transactions of a session",
-            spread(contents.transactions_per_session),
-        ),
-        (
-            "operations of a transaction",
-            spread(contents.operations_per_transaction),
-        ),
-        (
-            "transactions that only read",
-            count(contents.read_only_transactions),
-        ),
+        ("transactions of a session", spread(contents.transactions_per_session)),
+        ("operations of a transaction", spread(contents.operations_per_transaction)),
+        ("transactions that only read", count(contents.read_only_transactions)),
         ("external reads", count(contents.external_reads)),
         ("  with several possible writers", count(contents.ambiguous_reads)),
         ("  of the initial state", count(contents.initial_reads)),
@@ -270,11 +255,7 @@ fn write_chances(subject: &Subject, chances: &Chances, style: Style, out: &mut d
     };
     heading(out, style, &format!("what it could have shown ({overlapping})"))?;
     let counted = |number: Option<u64>| number.map_or("too many".to_owned(), |number| count(number as usize));
-    row(
-        out,
-        "writes of the same key",
-        &count(chances.write_conflicts as usize),
-    )?;
+    row(out, "writes of the same key", &count(chances.write_conflicts as usize))?;
     row(out, "lost update", &count(chances.lost_update as usize))?;
     row(out, "read skew", &counted(chances.read_skew))?;
     row(out, "write skew", &counted(chances.write_skew))
@@ -292,11 +273,7 @@ fn write_findings(subject: &Subject, index: &Index, style: Style, out: &mut dyn 
         writeln!(out, "{}", style.wrap(&visible(&sentence), 4, 6))?;
     }
     if findings.len() > SHOWN {
-        writeln!(
-            out,
-            "    and {} more (--json lists them all)",
-            count(findings.len() - SHOWN)
-        )?;
+        writeln!(out, "    and {} more (--json lists them all)", count(findings.len() - SHOWN))?;
     }
     Ok(())
 }

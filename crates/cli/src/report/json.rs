@@ -6,9 +6,10 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{NotAsked, Report, Ruling, RunStats};
+use crate::asked::Asked;
 use crate::exit::{Exit, Failure};
-use crate::levels::NamedLevel;
 use crate::load::{HistoryJson, Subject};
+use crate::skew::SkewReport;
 use crate::units;
 
 #[derive(Serialize)]
@@ -26,10 +27,14 @@ struct VerdictJson<'r> {
     level: &'r str,
     verdict: &'static str,
     time_ms: f64,
-    anomaly: Option<&'r str>,
+    anomaly: Option<&'static str>,
     transactions: Vec<String>,
     reason: Option<String>,
-    sentences: &'r [String],
+    headline: Option<&'r str>,
+    participants: &'r [String],
+    sentences: Vec<&'r str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clock_skew: Option<SkewReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     follows_from: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,11 +45,7 @@ struct VerdictJson<'r> {
 pub fn print(report: &Report<'_>) -> Result<(), Failure> {
     print_value(&ReportJson {
         history: report.subject.json(),
-        verdicts: report
-            .rulings
-            .iter()
-            .map(|ruling| verdict(report, ruling))
-            .collect(),
+        verdicts: report.rulings.iter().map(|ruling| verdict(report, ruling)).collect(),
         not_asked: &report.not_asked,
         stats: report.stats.as_ref(),
     })
@@ -59,14 +60,11 @@ pub fn print_value(value: &impl Serialize) -> Result<(), Failure> {
 }
 
 /// The answer when a limit was reached before there was a history to speak of.
-pub fn undecided_while_reading(file: &str, asked: &[NamedLevel], reason: &str) -> Result<Exit, Failure> {
-    let levels = match asked {
-        [] => crate::levels::with_engine(),
-        asked => asked.to_vec(),
-    };
-    let verdicts: Vec<_> = levels
-        .iter()
-        .map(|level| json!({ "level": level.name(), "verdict": "undecided", "reason": reason }))
+pub fn undecided_without_history(file: &str, asked: &Asked, reason: &str) -> Result<Exit, Failure> {
+    let verdicts: Vec<_> = asked
+        .names()
+        .into_iter()
+        .map(|level| json!({ "level": level, "verdict": "undecided", "reason": reason }))
         .collect();
     print_value(&json!({ "history": { "file": file }, "verdicts": verdicts }))?;
     Ok(Exit::Undecided)
@@ -78,20 +76,24 @@ fn verdict<'r>(report: &Report<'_>, ruling: &'r Ruling) -> VerdictJson<'r> {
         level: &ruling.answer.level,
         verdict: ruling.answer.decision.word(),
         time_ms: units::milliseconds(ruling.answer.time),
-        anomaly: explanation.and_then(|explanation| explanation.anomaly.as_deref()),
+        anomaly: explanation.and_then(|explanation| explanation.anomaly),
         transactions: labels(report.subject, ruling),
         reason: ruling.reason(),
-        sentences: explanation.map_or(&[], |explanation| &explanation.sentences),
+        headline: explanation.map(|explanation| explanation.headline.as_str()),
+        participants: explanation.map_or(&[], |explanation| &explanation.participants),
+        sentences: explanation
+            .iter()
+            .flat_map(|explanation| &explanation.lines)
+            .map(|line| line.text.as_str())
+            .collect(),
+        clock_skew: ruling.skew,
         follows_from: ruling.answer.follows_from,
         stats: report.stats.as_ref().map(|_| engine_stats(ruling)),
     }
 }
 
 fn labels(subject: &Subject, ruling: &Ruling) -> Vec<String> {
-    let transactions = ruling
-        .explanation
-        .iter()
-        .flat_map(|explanation| &explanation.transactions);
+    let transactions = ruling.explanation.iter().flat_map(|explanation| &explanation.transactions);
     transactions.map(|&txn| subject.history.txn_label(txn)).collect()
 }
 
@@ -102,10 +104,7 @@ fn engine_stats(ruling: &Ruling) -> Value {
         .iter()
         .map(|&(name, time)| (format!("{name}_ms"), json!(units::milliseconds(time))))
         .collect();
-    let counts: Map<String, Value> = stats
-        .counts
-        .iter()
-        .map(|&(name, count)| (name.to_owned(), json!(count)))
-        .collect();
+    let counts: Map<String, Value> =
+        stats.counts.iter().map(|&(name, count)| (name.to_owned(), json!(count))).collect();
     json!({ "stages": stages, "counts": counts })
 }

@@ -14,14 +14,8 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), Failure> {
     let suite = escape(&report.subject.name);
     let tests = report.rulings.len();
     writeln!(out, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
-    writeln!(
-        out,
-        r#"<testsuites name="isoscope" tests="{tests}" failures="{failures}" errors="{errors}">"#
-    )?;
-    writeln!(
-        out,
-        r#"  <testsuite name="{suite}" tests="{tests}" failures="{failures}" errors="{errors}">"#
-    )?;
+    writeln!(out, r#"<testsuites name="isoscope" tests="{tests}" failures="{failures}" errors="{errors}">"#)?;
+    writeln!(out, r#"  <testsuite name="{suite}" tests="{tests}" failures="{failures}" errors="{errors}">"#)?;
     for ruling in &report.rulings {
         case(&suite, ruling, out)?;
     }
@@ -32,27 +26,21 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), Failure> {
 fn case(suite: &str, ruling: &Ruling, out: &mut dyn Write) -> Result<(), Failure> {
     let level = escape(&ruling.answer.level);
     let seconds = ruling.answer.time.as_secs_f64();
-    write!(
-        out,
-        r#"    <testcase classname="{suite}" name="{level}" time="{seconds:.6}""#
-    )?;
+    write!(out, r#"    <testcase classname="{suite}" name="{level}" time="{seconds:.6}""#)?;
     let element = match ruling.answer.decision {
         Decision::Holds => return Ok(writeln!(out, "/>")?),
         Decision::Violated => "failure",
         Decision::Undecided(_) => "error",
     };
     let reason = ruling.reason().unwrap_or_default();
-    let message = escape(&ruling.headline().unwrap_or_else(|| reason.clone()));
-    let body = escape(&match ruling.sentences().join("\n") {
-        sentences if sentences.is_empty() => reason,
-        sentences => sentences,
+    let message = escape(ruling.explanation.as_ref().map_or(&reason, |explanation| &explanation.headline));
+    let body = escape(&match &ruling.explanation {
+        Some(explanation) => explanation.paragraphs().join("\n"),
+        None => reason.clone(),
     });
     let kind = ruling.answer.decision.word();
     writeln!(out, ">")?;
-    writeln!(
-        out,
-        r#"      <{element} type="{kind}" message="{message}">{body}</{element}>"#
-    )?;
+    writeln!(out, r#"      <{element} type="{kind}" message="{message}">{body}</{element}>"#)?;
     Ok(writeln!(out, "    </testcase>")?)
 }
 
@@ -79,9 +67,6 @@ mod tests {
 
     #[test]
     fn nothing_of_a_history_becomes_markup() {
-        assert_eq!(
-            escape("<a b=\"1\">&\x07"),
-            "&lt;a b=&quot;1&quot;&gt;&amp;\u{fffd}"
-        );
+        assert_eq!(escape("<a b=\"1\">&\x07"), "&lt;a b=&quot;1&quot;&gt;&amp;\u{fffd}");
     }
 }

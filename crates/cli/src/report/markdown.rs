@@ -17,13 +17,14 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), Failure> {
         writeln!(out, "| {} | not asked | {} |", left.level, left.reason)?;
     }
     for violation in report.weakest_violated().0 {
-        let sentences = violation.ruling.sentences();
-        if !sentences.is_empty() {
+        if let Some(explanation) = &violation.ruling.explanation {
             writeln!(out, "\n**{}**\n", escape(&violation.levels.join(", ")))?;
-        }
-        for sentence in sentences {
-            let depth = (sentence.len() - sentence.trim_start().len()) / 2;
-            writeln!(out, "{}- {}", "  ".repeat(depth), escape(sentence.trim_start()))?;
+            for participant in &explanation.participants {
+                writeln!(out, "- {}", escape(participant))?;
+            }
+            for line in &explanation.lines {
+                writeln!(out, "{}- {}", "  ".repeat(line.depth), escape(&line.text))?;
+            }
         }
     }
     Ok(())
@@ -35,7 +36,8 @@ fn row(ruling: &Ruling, out: &mut dyn Write) -> Result<(), Failure> {
         Decision::Violated => "❌",
         Decision::Undecided(_) => "❔",
     };
-    let note = ruling.headline().or_else(|| ruling.reason()).unwrap_or_default();
+    let headline = ruling.explanation.as_ref().map(|explanation| explanation.headline.clone());
+    let note = headline.or_else(|| ruling.reason()).unwrap_or_default();
     let level = escape(&ruling.answer.level);
     let word = ruling.answer.decision.word();
     Ok(writeln!(out, "| {level} | {mark} {word} | {} |", escape(&note))?)

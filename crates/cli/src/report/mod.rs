@@ -15,8 +15,7 @@ use crate::exit::{Exit, Failure};
 use crate::explanation::Explanation;
 use crate::levels;
 use crate::load::Subject;
-use crate::terminal::visible;
-use crate::units::counted;
+use crate::skew::SkewReport;
 
 /// Writes a report in some format.
 pub type Writer = fn(&Report<'_>, &mut dyn Write) -> Result<(), Failure>;
@@ -43,6 +42,8 @@ pub struct Ruling {
     pub explanation: Option<Explanation>,
     /// Why it is undecided.
     pub limit: Option<String>,
+    /// How it depends on the clocks.
+    pub skew: Option<SkewReport>,
 }
 
 /// A level that was left out.
@@ -92,15 +93,28 @@ impl Report<'_> {
             .collect()
     }
 
+    /// How verdicts depend on the clocks, a sentence for all levels of which the same is true.
+    pub fn skew_sentences(&self) -> Vec<String> {
+        let mut told: Vec<(Vec<&str>, String)> = Vec::new();
+        for ruling in &self.rulings {
+            let Some(phrase) = ruling.skew_phrase() else {
+                continue;
+            };
+            match told.iter_mut().find(|(_, known)| *known == phrase) {
+                Some((levels, _)) => levels.push(&ruling.answer.level),
+                None => told.push((vec![&ruling.answer.level], phrase)),
+            }
+        }
+        let sentences = told.into_iter();
+        sentences.map(|(levels, phrase)| format!("{}: {phrase}", levels.join(", "))).collect()
+    }
+
     /// The violated levels that imply no other violated one, together where they are violated for the same reason;
     /// and the other violated levels.
     pub fn weakest_violated(&self) -> (Vec<Violation<'_>>, Vec<&str>) {
         let names = self.names(|decision| decision == Decision::Violated);
-        let is_weakest = |level: &str| {
-            names
-                .iter()
-                .all(|other| *other == level || !levels::implies(level, other))
-        };
+        let is_weakest =
+            |level: &str| names.iter().all(|other| *other == level || !levels::implies(level, other));
         let mut weakest: Vec<Violation<'_>> = Vec::new();
         for ruling in &self.rulings {
             let level = ruling.answer.level.as_str();
@@ -110,10 +124,7 @@ impl Report<'_> {
             let same = |known: &&mut Violation<'_>| known.ruling.explanation == ruling.explanation;
             match weakest.iter_mut().find(same) {
                 Some(known) => known.levels.push(level),
-                None => weakest.push(Violation {
-                    levels: vec![level],
-                    ruling,
-                }),
+                None => weakest.push(Violation { levels: vec![level], ruling }),
             }
         }
         let others = names.iter().copied().filter(|level| !is_weakest(level)).collect();
@@ -131,25 +142,6 @@ pub struct Violation<'r> {
 }
 
 impl Ruling {
-    /// The anomaly and how many transactions show it, as after "violated: ".
-    pub fn headline(&self) -> Option<String> {
-        let explanation = self.explanation.as_ref()?;
-        let transactions = counted(explanation.transactions.len(), "transaction");
-        Some(match &explanation.anomaly {
-            Some(anomaly) => format!("{}, {transactions}", visible(anomaly)),
-            None => transactions,
-        })
-    }
-
-    /// The sentences, safe to print.
-    pub fn sentences(&self) -> Vec<String> {
-        let sentences = self
-            .explanation
-            .iter()
-            .flat_map(|explanation| &explanation.sentences);
-        sentences.map(|sentence| visible(sentence)).collect()
-    }
-
     /// One line that says why the verdict is what it is.
     pub fn reason(&self) -> Option<String> {
         if let Some(source) = self.answer.follows_from {
@@ -158,7 +150,35 @@ impl Ruling {
         if let Some(limit) = &self.limit {
             return Some(limit.clone());
         }
-        let sentences = &self.explanation.as_ref()?.sentences;
-        Some(sentences.join("; "))
+        let lines = &self.explanation.as_ref()?.lines;
+        let roots = lines.iter().filter(|line| line.depth == 0);
+        Some(roots.map(|line| line.text.as_str()).collect::<Vec<_>>().join("; "))
+    }
+
+    /// How the verdict depends on the clocks, to read on after the name of the level.
+    pub fn skew_phrase(&self) -> Option<String> {
+        let is_violated = self.answer.decision == Decision::Violated;
+        Some(match self.skew? {
+            SkewReport::AnySkew if is_violated => "is violated whatever the clock skew".to_owned(),
+            SkewReport::AnySkew => "holds whatever the clock skew".to_owned(),
+            SkewReport::Threshold { violated_up_to, holds_from } => {
+                let (below, above) = (nanoseconds(violated_up_to), nanoseconds(holds_from));
+                match is_violated {
+                    true => format!("stays violated up to a clock skew of {below}, and holds with {above}"),
+                    false => {
+                        format!("stays so down to a clock skew of {above}, and is violated with {below}")
+                    }
+                }
+            }
+        })
+    }
+}
+
+/// All digits, since two thresholds may differ in the last one.
+fn nanoseconds(time: i64) -> String {
+    match time {
+        time if time < 10_000 => format!("{time} ns"),
+        time if time < 10_000_000 => format!("{} us", time as f64 / 1e3),
+        time => format!("{} ms", time as f64 / 1e6),
     }
 }

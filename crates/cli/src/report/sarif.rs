@@ -12,11 +12,7 @@ use crate::levels;
 /// Writes the report.
 pub fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), Failure> {
     let rules: Vec<_> = report.rulings.iter().map(rule).collect();
-    let results: Vec<_> = report
-        .rulings
-        .iter()
-        .filter_map(|ruling| result(report, ruling))
-        .collect();
+    let results: Vec<_> = report.rulings.iter().filter_map(|ruling| result(report, ruling)).collect();
     let log = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -37,7 +33,7 @@ fn rule(ruling: &Ruling) -> Value {
     let name = &ruling.answer.level;
     let description = levels::find(name).map_or_else(
         |_| "a level of the user's own".to_owned(),
-        |level| level.spec.description.clone(),
+        |level| level.spec.description.replace('\n', " "),
     );
     json!({ "id": name, "shortDescription": { "text": description } })
 }
@@ -49,7 +45,8 @@ fn result(report: &Report<'_>, ruling: &Ruling) -> Option<Value> {
         Decision::Undecided(_) => "warning",
     };
     let mut text = format!("{} is {}", ruling.answer.level, ruling.answer.decision.word());
-    for detail in [ruling.headline(), ruling.reason()].into_iter().flatten() {
+    let headline = ruling.explanation.as_ref().map(|explanation| explanation.headline.clone());
+    for detail in [headline, ruling.reason()].into_iter().flatten() {
         text.push_str(": ");
         text.push_str(&detail);
     }

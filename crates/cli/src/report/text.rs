@@ -27,13 +27,15 @@ pub fn write(report: &Report<'_>, style: Style, out: &mut dyn Write) -> Result<(
     }
     let (weakest, others) = report.weakest_violated();
     for violation in &weakest {
-        let headline = violation.ruling.headline();
-        let headline = headline.map_or_else(String::new, |headline| format!(": {headline}"));
-        let text = format!("{}{headline}", violation.levels.join(", "));
+        let names = violation.levels.join(", ");
+        let text = match &violation.ruling.explanation {
+            Some(explanation) => format!("{names}: {}", explanation.headline),
+            None => names,
+        };
         line(out, style, Tone::Bad, "violated", &text)?;
     }
     if !others.is_empty() {
-        let text = format!("and so are {}", others.join(", "));
+        let text = format!("and with it {}", others.join(", "));
         line(out, style, Tone::Bad, "", &text)?;
     }
     undecided(report, style, out)?;
@@ -41,6 +43,7 @@ pub fn write(report: &Report<'_>, style: Style, out: &mut dyn Write) -> Result<(
     for violation in weakest {
         explain(violation.ruling, style, out)?;
     }
+    skew(report, style, out)?;
     if report.stats.is_some() {
         stats(report, out)?;
     }
@@ -74,16 +77,28 @@ fn not_asked(report: &Report<'_>, style: Style, out: &mut dyn Write) -> io::Resu
 }
 
 fn explain(ruling: &Ruling, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    let sentences = ruling.sentences();
+    let Some(explanation) = &ruling.explanation else {
+        return Ok(());
+    };
+    writeln!(out)?;
+    for participant in &explanation.participants {
+        writeln!(out, "{}", style.wrap(participant, 2, 4))?;
+    }
+    let indent = if explanation.participants.is_empty() { 2 } else { 4 };
+    for line in &explanation.lines {
+        let indent = indent + 2 * line.depth;
+        writeln!(out, "{}", style.wrap(&line.text, indent, indent + 2))?;
+    }
+    Ok(())
+}
+
+fn skew(report: &Report<'_>, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let sentences = report.skew_sentences();
     if !sentences.is_empty() {
         writeln!(out)?;
     }
-    for sentence in sentences {
-        let own_indent = sentence.len() - sentence.trim_start().len();
-        let text = sentence.trim_start();
-        writeln!(out, "{}", style.wrap(text, 2 + own_indent, 4 + own_indent))?;
-    }
-    Ok(())
+    let mut sentences = sentences.iter();
+    sentences.try_for_each(|sentence| writeln!(out, "{}", style.wrap(sentence, 2, 4)))
 }
 
 fn stats(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -92,11 +107,7 @@ fn stats(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     row("", String::new())?;
     row("read", format!("{} ms", stats.read_ms))?;
     row("index", format!("{} ms", stats.index_ms))?;
-    for ruling in report
-        .rulings
-        .iter()
-        .filter(|ruling| ruling.answer.follows_from.is_none())
-    {
+    for ruling in report.rulings.iter().filter(|ruling| ruling.answer.follows_from.is_none()) {
         row(&ruling.answer.level, units::duration(ruling.answer.time))?;
         for (stage, time) in &ruling.answer.stats.stages {
             row(&format!("  {stage}"), units::duration(*time))?;

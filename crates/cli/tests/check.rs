@@ -1,0 +1,509 @@
+//! `isoscope check`, seen from outside.
+
+mod common;
+
+use common::{Folder, without_times};
+use expect_test::{Expect, expect};
+
+const WRITE_SKEW: &str = "a: r(x)=0 r(y)=0 w(x)=1\nb: r(x)=0 r(y)=0 w(y)=1\n";
+const LOST_UPDATE: &str = "a: r(x)=0 w(x)=1\nb: r(x)=0 w(x)=2\n";
+const SERIAL: &str = "a: r(x)=0 w(x)=1\nb: r(x)=1 w(x)=2\n";
+const STALE: &str = "a: w(x)=1 @[0,1000]\nb: r(x)=0 @[2000,3000]\n";
+
+/// Checks the history in `h.txt` with these flags.
+fn check(history: &str, flags: &str, expected: Expect) {
+    let folder = Folder::with(&[("h.txt", history)]);
+    expected.assert_eq(&without_times(&folder.run(&format!("check h.txt {flags}"))));
+}
+
+#[test]
+fn all_levels_strongest_first() {
+    check(
+        WRITE_SKEW,
+        "",
+        expect![[r#"
+        h.txt: 2 sessions, 2 transactions, 6 operations, 2 keys
+
+          holds      session-snapshot-isolation, snapshot-isolation, prefix
+          violated   serializable: write skew on keys x, y (G2-item), 2 transactions
+                     and with it session-serializable
+          not asked  strict-serializable, strong-si, strong-session-si, generalized-si: the history has no times
+
+          T1 (session a) read x = 0, then read y = 0, then wrote x = 1
+          T2 (session b) read x = 0, then read y = 0, then wrote y = 1
+            T1 before T2: T1 read y = 0 (the initial value), and T2 wrote y = 1 over it
+            T2 before T1: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it
+        --- exit 1
+    "#]],
+    );
+    check(
+        LOST_UPDATE,
+        "",
+        expect![[r#"
+        h.txt: 2 sessions, 2 transactions, 4 operations, 1 key
+
+          holds      prefix
+          violated   snapshot-isolation: lost update on key x (G-single), 2 transactions
+                     and with it session-serializable, serializable, session-snapshot-isolation
+          not asked  strict-serializable, strong-si, strong-session-si, generalized-si: the history has no times
+
+          T1 (session a) read x = 0, then wrote x = 1
+          T2 (session b) read x = 0, then wrote x = 2
+            T1 began before T2 committed: T1 read x = 0 (the initial value), and T2 wrote x = 2 over it
+            T2 committed before T1 began: both wrote x, and T2 began before T1 committed
+              T2 began before T1 committed: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it
+        --- exit 1
+    "#]],
+    );
+    check(
+        SERIAL,
+        "",
+        expect![[r#"
+        h.txt: 2 sessions, 2 transactions, 4 operations, 1 key
+
+          holds      session-serializable, serializable, session-snapshot-isolation, snapshot-isolation, prefix
+          not asked  strict-serializable, strong-si, strong-session-si, generalized-si: the history has no times
+        --- exit 0
+    "#]],
+    );
+}
+
+#[test]
+fn one_level_by_name_or_alias() {
+    check(
+        WRITE_SKEW,
+        "--level snapshot-isolation",
+        expect![[r#"
+        h.txt: 2 sessions, 2 transactions, 6 operations, 2 keys
+
+          holds      snapshot-isolation
+        --- exit 0
+    "#]],
+    );
+    check(
+        WRITE_SKEW,
+        "--level PL-3",
+        expect![[r#"
+        h.txt: 2 sessions, 2 transactions, 6 operations, 2 keys
+
+          violated   serializable: write skew on keys x, y (G2-item), 2 transactions
+
+          T1 (session a) read x = 0, then read y = 0, then wrote x = 1
+          T2 (session b) read x = 0, then read y = 0, then wrote y = 1
+            T1 before T2: T1 read y = 0 (the initial value), and T2 wrote y = 1 over it
+            T2 before T1: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it
+        --- exit 1
+    "#]],
+    );
+    check(
+        WRITE_SKEW,
+        "--level si,ser --threads 2",
+        expect![[r#"
+        h.txt: 2 sessions, 2 transactions, 6 operations, 2 keys
+
+          holds      snapshot-isolation
+          violated   serializable: write skew on keys x, y (G2-item), 2 transactions
+
+          T1 (session a) read x = 0, then read y = 0, then wrote x = 1
+          T2 (session b) read x = 0, then read y = 0, then wrote y = 1
+            T1 before T2: T1 read y = 0 (the initial value), and T2 wrote y = 1 over it
+            T2 before T1: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it
+        --- exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn validation_is_enough() {
+    check(
+        "a: r(x)=7\n",
+        "",
+        expect![[r#"
+        h.txt: 1 session, 1 transaction, 1 operation, 1 key
+
+          violated   snapshot-isolation, prefix: thin-air read on key x
+                     and with it session-serializable, serializable, session-snapshot-isolation
+          not asked  strict-serializable, strong-si, strong-session-si, generalized-si: the history has no times
+
+          T1 read x = 7, which nobody wrote
+        --- exit 1
+    "#]],
+    );
+    check(
+        "a: w(x)=1   abort\nb: r(x)=1\n",
+        "--level prefix",
+        expect![[r#"
+        h.txt: 2 sessions, 2 transactions (1 committed, 1 aborted), 1 operation, 1 key
+
+          violated   prefix: aborted read on key x (G1a)
+
+          T2 read x = 1, which only T1 wrote, and T1 did not commit
+        --- exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn an_aborted_read_is_hidden_by_a_committed_duplicate() {
+    check(
+        "a: w(x)=1   abort\nb: w(x)=1\nc: r(x)=1\n",
+        "--level serializable",
+        expect![[r#"
+        h.txt: 3 sessions, 3 transactions (2 committed, 1 aborted), 2 operations, 1 key
+
+          holds      serializable
+        --- exit 0
+    "#]],
+    );
+}
+
+#[test]
+fn the_initial_state_comes_first() {
+    check(
+        "a: {w(x)=1} {r(x)=0}\n",
+        "--level session-serializable",
+        expect![[r#"
+        h.txt: 1 session, 2 transactions, 2 operations, 1 key
+
+          violated   session-serializable: stale read in a session on key x, 2 transactions
+
+          T1 (session a) wrote x = 1
+          T2 (session a) read x = 0
+            T1 before T2: both are in session a
+            T2 before T1: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it
+        --- exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn real_time_and_clock_skew() {
+    check(
+        STALE,
+        "",
+        expect![[r#"
+        h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
+
+          holds      session-serializable, serializable, strong-session-si, generalized-si, session-snapshot-isolation, snapshot-isolation, prefix
+          violated   strict-serializable: stale read on key x, 2 transactions
+          violated   strong-si: stale read on key x, 2 transactions
+
+          T1 (session a) wrote x = 1
+          T2 (session b) read x = 0
+            T1 before T2: T1 had ended when T2 began
+            T2 before T1: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it
+
+          T1 (session a) wrote x = 1
+          T2 (session b) read x = 0
+            T1 committed before T2 began: T1 had ended when T2 began
+            T2 began before T1 committed: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it
+
+          strict-serializable, strong-si: stays violated up to a clock skew of 999 ns, and holds with 1000 ns
+          strong-session-si: holds whatever the clock skew
+        --- exit 1
+    "#]],
+    );
+    check(
+        STALE,
+        "--level strict-serializable --clock-skew 2us",
+        expect![[r#"
+        h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
+
+          holds      strict-serializable
+
+          strict-serializable: stays so down to a clock skew of 1000 ns, and is violated with 999 ns
+        --- exit 0
+    "#]],
+    );
+    check(
+        SERIAL,
+        "--level strict-serializable",
+        expect![[r#"
+        --- standard error
+        error: strict-serializable needs to know when transactions ran, and h.txt has no times; without times ask for session-serializable
+        --- exit 2
+    "#]],
+    );
+}
+
+#[test]
+fn json() {
+    check(
+        LOST_UPDATE,
+        "--json --level si,prefix",
+        expect![[r#"
+        {
+          "history": {
+            "file": "h.txt",
+            "format": "notation",
+            "sessions": 2,
+            "transactions": 2,
+            "committed": 2,
+            "aborted": 0,
+            "unknown": 0,
+            "operations": 4,
+            "keys": 1,
+            "warnings": []
+          },
+          "verdicts": [
+            {
+              "level": "snapshot-isolation",
+              "verdict": "violated",
+              "time_ms": 0.0,
+              "anomaly": "lost update",
+              "transactions": [
+                "T1",
+                "T2"
+              ],
+              "reason": "T1 began before T2 committed: T1 read x = 0 (the initial value), and T2 wrote x = 2 over it; T2 committed before T1 began: both wrote x, and T2 began before T1 committed",
+              "headline": "lost update on key x (G-single), 2 transactions",
+              "participants": [
+                "T1 (session a) read x = 0, then wrote x = 1",
+                "T2 (session b) read x = 0, then wrote x = 2"
+              ],
+              "sentences": [
+                "T1 began before T2 committed: T1 read x = 0 (the initial value), and T2 wrote x = 2 over it",
+                "T2 committed before T1 began: both wrote x, and T2 began before T1 committed",
+                "T2 began before T1 committed: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it"
+              ]
+            },
+            {
+              "level": "prefix",
+              "verdict": "holds",
+              "time_ms": 0.0,
+              "anomaly": null,
+              "transactions": [],
+              "reason": null,
+              "headline": null,
+              "participants": [],
+              "sentences": []
+            }
+          ]
+        }
+        --- exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn reports_for_ci() {
+    check(
+        LOST_UPDATE,
+        "--junit - --level si,prefix",
+        expect![[r#"
+            <?xml version="1.0" encoding="UTF-8"?>
+            <testsuites name="isoscope" tests="2" failures="1" errors="0">
+              <testsuite name="h.txt" tests="2" failures="1" errors="0">
+                <testcase classname="h.txt" name="snapshot-isolation" time="0">
+                  <failure type="violated" message="lost update on key x (G-single), 2 transactions">T1 (session a) read x = 0, then wrote x = 1&#10;T2 (session b) read x = 0, then wrote x = 2&#10;T1 began before T2 committed: T1 read x = 0 (the initial value), and T2 wrote x = 2 over it&#10;T2 committed before T1 began: both wrote x, and T2 began before T1 committed&#10;  T2 began before T1 committed: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it</failure>
+                </testcase>
+                <testcase classname="h.txt" name="prefix" time="0"/>
+              </testsuite>
+            </testsuites>
+            --- exit 1
+        "#]],
+    );
+    check(
+        LOST_UPDATE,
+        "--sarif - --level si,prefix",
+        expect![[r#"
+            {
+              "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+              "runs": [
+                {
+                  "results": [
+                    {
+                      "level": "error",
+                      "locations": [
+                        {
+                          "physicalLocation": {
+                            "artifactLocation": {
+                              "uri": "h.txt"
+                            }
+                          }
+                        }
+                      ],
+                      "message": {
+                        "text": "snapshot-isolation is violated: lost update on key x (G-single), 2 transactions: T1 began before T2 committed: T1 read x = 0 (the initial value), and T2 wrote x = 2 over it; T2 committed before T1 began: both wrote x, and T2 began before T1 committed"
+                      },
+                      "ruleId": "snapshot-isolation"
+                    }
+                  ],
+                  "tool": {
+                    "driver": {
+                      "name": "isoscope",
+                      "rules": [
+                        {
+                          "id": "snapshot-isolation",
+                          "shortDescription": {
+                            "text": "Each transaction reads from a snapshot and commits only if nobody else wrote its objects since; snapshots may be old, and nothing ties them to sessions or clocks."
+                          }
+                        },
+                        {
+                          "id": "prefix",
+                          "shortDescription": {
+                            "text": "Everybody sees a prefix of one order of commits."
+                          }
+                        }
+                      ],
+                      "version": "0.1.0"
+                    }
+                  }
+                }
+              ],
+              "version": "2.1.0"
+            }
+            --- exit 1
+        "#]],
+    );
+    check(
+        LOST_UPDATE,
+        "--markdown -",
+        expect![[r#"
+        ### isoscope
+
+        h.txt: 2 sessions, 2 transactions, 4 operations, 1 key
+
+        | level | verdict | |
+        |---|---|---|
+        | session-serializable | ❌ violated | lost update on key x (G-single), 2 transactions |
+        | serializable | ❌ violated | lost update on key x (G-single), 2 transactions |
+        | session-snapshot-isolation | ❌ violated | lost update on key x (G-single), 2 transactions |
+        | snapshot-isolation | ❌ violated | lost update on key x (G-single), 2 transactions |
+        | prefix | ✅ holds |  |
+        | strict-serializable | not asked | the history has no times |
+        | strong-si | not asked | the history has no times |
+        | strong-session-si | not asked | the history has no times |
+        | generalized-si | not asked | the history has no times |
+
+        **snapshot-isolation**
+
+        - T1 (session a) read x = 0, then wrote x = 1
+        - T2 (session b) read x = 0, then wrote x = 2
+        - T1 began before T2 committed: T1 read x = 0 (the initial value), and T2 wrote x = 2 over it
+        - T2 committed before T1 began: both wrote x, and T2 began before T1 committed
+          - T2 began before T1 committed: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it
+        --- exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn a_level_of_ones_own() {
+    let level = "level own : visible = session | reads_from\n";
+    let fractured = "a: w(x)=1 w(y)=1\nb: r(x)=1 r(y)=0\n";
+    let folder =
+        Folder::with(&[("h.txt", fractured), ("own.iso", level), ("bad.iso", "level own : nothing\n")]);
+    expect![[r#"
+        h.txt: 2 sessions, 2 transactions, 4 operations, 2 keys
+
+          violated   own: contradiction, 2 transactions
+
+          if T2 sees T1, T1 comes before the initial state: T2 read y from the initial state, and T1 wrote y too
+        --- exit 1
+    "#]].assert_eq(&folder.run("check h.txt --level own.iso"));
+    expect![[r#"
+        --- standard error
+        error: the level is not defined
+        error: nothing is called `nothing` here
+         --> bad.iso:1:13
+          |
+        1 | level own : nothing
+          |             ^^^^^^^
+        --- exit 2
+    "#]]
+    .assert_eq(&folder.run("check h.txt --level bad.iso"));
+    expect![[r#"
+        --- standard error
+        error: missing.iso: No such file or directory (os error 2)
+        --- exit 2
+    "#]]
+    .assert_eq(&folder.run("check h.txt --level missing.iso"));
+}
+
+#[test]
+fn limits_end_it() {
+    check(
+        WRITE_SKEW,
+        "--time-limit 0s",
+        expect![[r#"
+            --- standard error
+            undecided: the time limit of 0 ns was reached while indexing the history
+            --- exit 3
+        "#]],
+    );
+    check(
+        WRITE_SKEW,
+        "--memory-limit 1MB --json --level si",
+        expect![[r#"
+        {
+          "history": {
+            "file": "h.txt",
+            "format": "notation",
+            "sessions": 2,
+            "transactions": 2,
+            "committed": 2,
+            "aborted": 0,
+            "unknown": 0,
+            "operations": 6,
+            "keys": 2,
+            "warnings": []
+          },
+          "verdicts": [
+            {
+              "level": "snapshot-isolation",
+              "verdict": "undecided",
+              "time_ms": 0.0,
+              "anomaly": null,
+              "transactions": [],
+              "reason": "the memory limit of 1.00 MB was reached",
+              "headline": null,
+              "participants": [],
+              "sentences": []
+            }
+          ]
+        }
+        --- exit 3
+    "#]],
+    );
+}
+
+#[test]
+fn stages_can_be_switched_off_without_changing_the_answer() {
+    for stage in ["saturate", "guess", "components", "lazy", "polarity"] {
+        let folder = Folder::with(&[("h.txt", WRITE_SKEW)]);
+        let shown = folder.run(&format!("check h.txt --without {stage} --level ser"));
+        assert!(shown.contains("write skew") && shown.ends_with("--- exit 1\n"), "without {stage}: {shown}");
+    }
+    check(
+        WRITE_SKEW,
+        "--without everything",
+        expect![[r#"
+        --- standard error
+        error: no stage is called "everything"; there are saturate, guess, components, lazy, polarity
+        --- exit 2
+    "#]],
+    );
+}
+
+#[test]
+fn statistics_name_the_stages() {
+    let folder = Folder::with(&[("h.txt", WRITE_SKEW)]);
+    let shown = folder.run("check h.txt --stats --level ser");
+    for name in ["read", "index", "prepare", "saturate", "total", "peak memory"] {
+        assert!(shown.contains(name), "{name} is missing in {shown}");
+    }
+}
+
+#[test]
+fn lists_ranges_and_predicates_are_refused_by_name() {
+    check(
+        "a: append(x, 1)\nb: r(x)=[1]\n",
+        "",
+        expect![[r#"
+        --- standard error
+        error: h.txt:1:10: expected `{`, found `(x, 1)` (docs/formats/notation.md has the grammar)
+        --- exit 2
+    "#]],
+    );
+}

@@ -1,0 +1,34 @@
+//! The help of every command, as it stands in `help/`.
+
+mod common;
+
+use expect_test::{ExpectFile, expect_file};
+
+fn check(command: &str, expected: ExpectFile) {
+    let folder = common::Folder::with(&[]);
+    expected.assert_eq(&folder.run(&format!("{command} --help")));
+}
+
+#[test]
+fn every_command_has_help() {
+    check("", expect_file!["help/isoscope.txt"]);
+    check("demo", expect_file!["help/demo.txt"]);
+    check("check", expect_file!["help/check.txt"]);
+    check("certify", expect_file!["help/certify.txt"]);
+    check("convert", expect_file!["help/convert.txt"]);
+    check("stats", expect_file!["help/stats.txt"]);
+    check("generate", expect_file!["help/generate.txt"]);
+    check("levels", expect_file!["help/levels.txt"]);
+}
+
+#[test]
+fn no_command_is_missing_here() {
+    let help = common::Folder::with(&[]).run("--help");
+    let (_, list) = help.split_once("Commands:\n").unwrap();
+    let names =
+        list.lines().take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/help");
+    for name in names.filter(|name| *name != "help") {
+        assert!(folder.join(format!("{name}.txt")).exists(), "{name} has no snapshot of its help");
+    }
+}
