@@ -20,6 +20,7 @@ mod format;
 mod initial_txn;
 mod input;
 mod jepsen;
+mod key_cache;
 pub mod native_jsonl;
 pub mod notation;
 mod numbers;

@@ -24,6 +24,7 @@ pub(crate) struct Scanner<'w> {
     pub bytes: &'w [u8],
     pub at: usize,
     pub syntax: Syntax,
+    classes: &'static [u8; 256],
 }
 
 const BLANK: u8 = 1;
@@ -31,15 +32,17 @@ const BLANK: u8 = 1;
 const DELIMITER: u8 = 2;
 /// Means something inside brackets.
 const STRUCTURE: u8 = 4;
+/// Is passed between forms, or begins something that is.
+const BETWEEN: u8 = 8;
 
-const EDN_CLASSES: [u8; 256] = classes(Syntax::Edn);
-const JSON_CLASSES: [u8; 256] = classes(Syntax::Json);
+static EDN_CLASSES: [u8; 256] = classes(Syntax::Edn);
+static JSON_CLASSES: [u8; 256] = classes(Syntax::Json);
 
 const fn classes(syntax: Syntax) -> [u8; 256] {
     let mut classes = [0; 256];
     let mut rest: &[u8] = b" \t\n\r,";
     while let [byte, more @ ..] = rest {
-        classes[*byte as usize] = BLANK | DELIMITER;
+        classes[*byte as usize] = BLANK | DELIMITER | BETWEEN;
         rest = more;
     }
     rest = b"()[]{}\";";
@@ -49,23 +52,28 @@ const fn classes(syntax: Syntax) -> [u8; 256] {
     }
     classes[b'\\' as usize] = STRUCTURE;
     match syntax {
-        Syntax::Json => classes[b':' as usize] = BLANK | DELIMITER,
-        Syntax::Edn => classes[0x0c] = BLANK | DELIMITER,
+        Syntax::Json => classes[b':' as usize] = BLANK | DELIMITER | BETWEEN,
+        Syntax::Edn => {
+            classes[0x0c] = BLANK | DELIMITER | BETWEEN;
+            classes[b';' as usize] |= BETWEEN;
+            classes[b'#' as usize] |= BETWEEN;
+        }
     }
     classes
 }
 
 impl<'w> Scanner<'w> {
     pub fn new(bytes: &'w [u8], syntax: Syntax) -> Self {
-        Self { bytes, at: 0, syntax }
+        let classes = match syntax {
+            Syntax::Edn => &EDN_CLASSES,
+            Syntax::Json => &JSON_CLASSES,
+        };
+        Self { bytes, at: 0, syntax, classes }
     }
 
     #[inline]
     fn class(&self, byte: u8) -> u8 {
-        match self.syntax {
-            Syntax::Edn => EDN_CLASSES[byte as usize],
-            Syntax::Json => JSON_CLASSES[byte as usize],
-        }
+        self.classes[byte as usize]
     }
 
     #[inline]
@@ -90,16 +98,17 @@ impl<'w> Scanner<'w> {
     /// Passes blanks, comments and discarded forms. At the end of the window it stops without complaint.
     #[inline]
     pub fn skip_blanks(&mut self) -> Result<(), Stop> {
-        while let Some(&byte) = self.bytes.get(self.at) {
-            if self.class(byte) & BLANK != 0 {
-                self.at += 1;
-            } else if self.syntax == Syntax::Edn && byte == b';' {
-                self.skip_comment()?;
-            } else if self.syntax == Syntax::Edn && self.bytes[self.at..].starts_with(b"#_") {
-                self.at += 2;
-                self.skip_form()?;
-            } else {
-                break;
+        while let Some(&byte) = self.bytes.get(self.at)
+            && self.class(byte) & BETWEEN != 0
+        {
+            match byte {
+                b';' => self.skip_comment()?,
+                b'#' if self.bytes.get(self.at + 1) == Some(&b'_') => {
+                    self.at += 2;
+                    self.skip_form()?;
+                }
+                b'#' => break,
+                _ => self.at += 1,
             }
         }
         Ok(())
@@ -223,12 +232,8 @@ impl<'w> Scanner<'w> {
     /// Passes what means nothing to the brackets.
     #[inline]
     fn skip_plain(&mut self) {
-        let classes = match self.syntax {
-            Syntax::Edn => &EDN_CLASSES,
-            Syntax::Json => &JSON_CLASSES,
-        };
         while let Some(&byte) = self.bytes.get(self.at)
-            && classes[byte as usize] & STRUCTURE == 0
+            && self.class(byte) & STRUCTURE == 0
         {
             self.at += 1;
         }

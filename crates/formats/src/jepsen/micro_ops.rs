@@ -7,6 +7,7 @@
 use history::{Builder, Datum, KeyId, OpId, PredicateRead, Row, ValueId};
 
 use crate::edn::{Scanner, Stop, Syntax};
+use crate::key_cache::KeyCache;
 
 const MICRO_OP: &str = "a micro-operation: [:r k v], [:w k v], [:append k v], [:insert k v], [:delete k] or [:rp predicate rows]";
 
@@ -23,6 +24,7 @@ pub(super) struct KeyKinds {
     kinds: Vec<Option<Holds>>,
     unsettled: Vec<(KeyId, OpId)>,
     elements: Vec<ValueId>,
+    cache: KeyCache,
 }
 
 impl KeyKinds {
@@ -136,15 +138,34 @@ impl MicroOps<'_, '_> {
     fn key(&mut self) -> Result<KeyId, Stop> {
         let key = match self.scanner.small_int() {
             Some(int) => self.builder.keys.intern_int(int),
-            None => {
-                if matches!(self.scanner.peek()?, b']' | b')' | b'}') {
-                    return Err(self.scanner.bad("a key"));
-                }
-                let key = self.scanner.datum()?;
-                self.builder.keys.intern(key)
-            }
+            None => self.other_key()?,
         };
         self.scanner.skip_blanks()?;
+        Ok(key)
+    }
+
+    /// A key that is no small integer; keywords and strings are looked up by their spelling.
+    fn other_key(&mut self) -> Result<KeyId, Stop> {
+        let mut ahead = self.scanner;
+        let byte = ahead.peek()?;
+        let is_simple = match byte {
+            b'"' => ahead.raw_string().map(|_| true)?,
+            b':' => ahead.token().map(|_| true)?,
+            b']' | b')' | b'}' => return Err(self.scanner.bad("a key")),
+            _ => false,
+        };
+        if !is_simple {
+            let key = self.scanner.datum()?;
+            return Ok(self.builder.keys.intern(key));
+        }
+        let spelling = &ahead.bytes[self.scanner.at..ahead.at];
+        if let Some(key) = self.kinds.cache.get(spelling) {
+            self.scanner = ahead;
+            return Ok(key);
+        }
+        let datum = self.scanner.datum()?;
+        let key = self.builder.keys.intern(datum);
+        self.kinds.cache.put(spelling, key);
         Ok(key)
     }
 

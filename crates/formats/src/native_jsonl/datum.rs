@@ -8,13 +8,23 @@ use history::{Builder, Datum, KeyId, ValueId};
 use super::json::{Json, Number};
 use crate::Error;
 use crate::edn::MAX_DEPTH;
+use crate::key_cache::KeyCache;
 
 impl Json<'_> {
-    /// A key, interned.
+    /// A key, interned; strings are looked up by their spelling.
     #[inline]
-    pub fn key(&mut self, builder: &mut Builder) -> Result<KeyId, Error> {
-        let key = self.datum(0)?;
-        Ok(builder.keys.intern(key))
+    pub fn key(&mut self, builder: &mut Builder, cache: &mut KeyCache) -> Result<KeyId, Error> {
+        if self.peek() != b'"' {
+            let key = self.datum(0)?;
+            return Ok(builder.keys.intern(key));
+        }
+        let text = self.string("a string")?;
+        if let Some(key) = cache.get(text.as_bytes()) {
+            return Ok(key);
+        }
+        let key = builder.keys.intern(Datum::str(&*text));
+        cache.put(text.as_bytes(), key);
+        Ok(key)
     }
 
     /// A value, interned.

@@ -9,6 +9,7 @@ use history::{
 
 use super::json::{Json, Number};
 use crate::Error;
+use crate::key_cache::KeyCache;
 
 /// Reads operations into the open transaction of a builder.
 pub(super) struct OpReader<'r, 'b> {
@@ -16,6 +17,7 @@ pub(super) struct OpReader<'r, 'b> {
     pub builder: &'r mut Builder,
     /// Room for the elements of a list, kept from one list to the next.
     pub elements: &'r mut Vec<ValueId>,
+    pub cache: &'r mut KeyCache,
 }
 
 impl OpReader<'_, '_> {
@@ -57,11 +59,11 @@ impl OpReader<'_, '_> {
     fn rarer_op(&mut self, code: &str, start: usize) -> Result<(), Error> {
         match code {
             "r?" => {
-                let key = self.json.key(self.builder)?;
+                let key = self.json.key(self.builder, self.cache)?;
                 self.builder.read_unknown(key);
             }
             "l?" => {
-                let key = self.json.key(self.builder)?;
+                let key = self.json.key(self.builder, self.cache)?;
                 self.builder.read_list_unknown(key);
             }
             "i" => {
@@ -69,7 +71,7 @@ impl OpReader<'_, '_> {
                 self.builder.insert(key, value);
             }
             "d" => {
-                let key = self.json.key(self.builder)?;
+                let key = self.json.key(self.builder, self.cache)?;
                 self.builder.delete(key, None);
             }
             "d=" => {
@@ -89,13 +91,13 @@ impl OpReader<'_, '_> {
 
     #[inline]
     fn key_value(&mut self) -> Result<(history::KeyId, ValueId), Error> {
-        let key = self.json.key(self.builder)?;
+        let key = self.json.key(self.builder, self.cache)?;
         self.json.expect(b',', "`,` and a value")?;
         Ok((key, self.json.value(self.builder)?))
     }
 
     fn list(&mut self) -> Result<(), Error> {
-        let key = self.json.key(self.builder)?;
+        let key = self.json.key(self.builder, self.cache)?;
         self.json.expect(b',', "`,` and the list")?;
         self.json.expect(b'[', "`[` and the elements of the list")?;
         self.elements.clear();

@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 use super::VERSION;
 use super::json::{Json, Number};
 use super::ops::OpReader;
+use crate::key_cache::KeyCache;
 use crate::source::Block;
 use crate::{Error, Format, Loaded, ReadOptions, Source, Warning};
 
@@ -40,6 +41,7 @@ struct Reader {
     sessions: FxHashMap<u64, SessionId>,
     initial: FxHashMap<KeyId, ValueId>,
     elements: Vec<ValueId>,
+    cache: KeyCache,
 }
 
 impl Reader {
@@ -149,7 +151,7 @@ impl Reader {
             is_first = false;
             let start = json.position();
             json.expect(b'[', "a pair `[key,value]`")?;
-            let key = json.key(&mut self.builder)?;
+            let key = json.key(&mut self.builder, &mut self.cache)?;
             json.expect(b',', "`,` and a value")?;
             let value = json.value(&mut self.builder)?;
             json.expect(b']', "`]`")?;
@@ -168,7 +170,7 @@ impl Reader {
         json.expect(b'[', "an array of keys")?;
         let mut is_first = true;
         while json.next_item(is_first)? {
-            json.key(&mut self.builder)?;
+            json.key(&mut self.builder, &mut self.cache)?;
             is_first = false;
         }
         end_object(json)
@@ -220,7 +222,8 @@ impl Reader {
         };
         let session = self.session(session);
         self.builder.begin(session);
-        OpReader { json, builder: &mut self.builder, elements: &mut self.elements }.ops()?;
+        OpReader { json, builder: &mut self.builder, elements: &mut self.elements, cache: &mut self.cache }
+            .ops()?;
         Ok(true)
     }
 

@@ -156,3 +156,11 @@ fn a_recorder_writes_what_the_reader_reads() {
     assert_eq!((history.is_failed(OpId(0)), history.op_version(OpId(1))), (true, Some(3)));
     assert_eq!(history.txn_label(TxnId(0)), "t");
 }
+
+#[test]
+fn the_document_shows_what_is_read() {
+    let document = include_str!("../../../../docs/formats/native.md");
+    let example = document.split("```json\n").nth(1).unwrap().split("```").next().unwrap();
+    let history = load(example).unwrap().history;
+    assert_eq!((history.session_count(), history.txn_count(), history.op_count()), (2, 2, 4));
+}

@@ -57,8 +57,9 @@ impl<'t> Cursor<'t> {
 
     /// Passes blanks and commas, and a comment, which goes to the end of the line.
     pub fn skip_blanks(&mut self) {
-        let rest = self.rest();
-        self.at += rest.len() - rest.trim_start_matches([' ', '\t', '\r', ',']).len();
+        while matches!(self.peek(), b' ' | b'\t' | b'\r' | b',') {
+            self.at += 1;
+        }
         if self.peek() == b'#' {
             self.at = self.text.len();
         }
@@ -121,6 +122,18 @@ impl<'t> Cursor<'t> {
 }
 
 fn word_length(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let is_plain = |&&byte: &&u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    let length = bytes.iter().take_while(is_plain).count();
+    let begins_well = bytes.first().is_some_and(|first| first.is_ascii_alphabetic() || *first == b'_');
+    if bytes.get(length).is_none_or(u8::is_ascii) && (begins_well || bytes.first().is_none_or(u8::is_ascii)) {
+        return if begins_well { length } else { 0 };
+    }
+    word_length_in_chars(text)
+}
+
+/// The same where not all is ASCII.
+fn word_length_in_chars(text: &str) -> usize {
     let mut length = 0;
     for char in text.chars() {
         let is_inner = length > 0 && (char.is_numeric() || char == '-');

@@ -30,7 +30,22 @@ const PLAIN_NAN: u64 = 0x7ff8_0000_0000_0000;
 impl Cursor<'_> {
     /// A key or a value.
     pub fn datum(&mut self) -> Result<Datum, Error> {
-        self.nested_datum(0)
+        match self.small_int() {
+            Some(int) => Ok(Datum::Int(int)),
+            None => self.nested_datum(0),
+        }
+    }
+
+    /// An integer as most are: few digits, no sign, and nothing behind it that would make it something else.
+    fn small_int(&mut self) -> Option<i64> {
+        let bytes = self.rest().as_bytes();
+        let length = bytes.iter().take(18).take_while(|byte| byte.is_ascii_digit()).count();
+        let is_whole = matches!(bytes.get(length), None | Some(b' ' | b')' | b',' | b'}' | b']'));
+        let value = bytes[..length].iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
+        (length > 0 && is_whole).then(|| {
+            self.advance(length);
+            value
+        })
     }
 
     fn nested_datum(&mut self, depth: usize) -> Result<Datum, Error> {

@@ -158,3 +158,17 @@ fn any_byte_may_be_anything() {
         }
     }
 }
+
+#[test]
+fn the_document_shows_what_is_read() {
+    let document = include_str!("../../../../docs/formats/notation.md");
+    let example = document.split("```text").nth(1).unwrap().split("```").next().unwrap();
+    let history = parse(example).unwrap();
+    assert_eq!((history.session_count(), history.txn_count(), history.op_count()), (4, 5, 8));
+}
+
+#[test]
+fn words_may_have_letters_of_any_alphabet() {
+    assert_eq!(round_trip("ä-1: r(größe)=Ωb w(x_Ω2)=a"), "ä-1: r(größe)=Ωb w(x_Ω2)=a\n");
+    assert!(parse("a: w(x)=²").is_err());
+}
