@@ -9,15 +9,10 @@ use crate::run::{Done, cargo, output_of, root};
 /// Checks all packages of the lock file.
 pub fn check() -> Done {
     let allowed = allowed()?;
-    let metadata = output_of(
-        &mut cargo(&["metadata", "--format-version", "1", "--locked"]),
-        &[0],
-    )
-    .or_else(|_| output_of(&mut cargo(&["metadata", "--format-version", "1"]), &[0]))?;
+    let metadata = output_of(&mut cargo(&["metadata", "--format-version", "1", "--locked"]), &[0])
+        .or_else(|_| output_of(&mut cargo(&["metadata", "--format-version", "1"]), &[0]))?;
     let metadata: Value = serde_json::from_str(&metadata).map_err(|error| error.to_string())?;
-    let packages = metadata["packages"]
-        .as_array()
-        .ok_or("cargo metadata lists no packages")?;
+    let packages = metadata["packages"].as_array().ok_or("cargo metadata lists no packages")?;
     let mut refused = Vec::new();
     for package in packages {
         let licence = package["license"].as_str().unwrap_or("");
@@ -30,10 +25,7 @@ pub fn check() -> Done {
             println!("{} packages, all under {}", packages.len(), allowed.join(", "));
             Ok(())
         }
-        false => Err(format!(
-            "licences that deny.toml does not allow:\n  {}",
-            refused.join("\n  ")
-        )),
+        false => Err(format!("licences that deny.toml does not allow:\n  {}", refused.join("\n  "))),
     }
 }
 
@@ -46,9 +38,7 @@ fn allowed() -> Done<Vec<String>> {
         .and_then(|(_, rest)| rest.split_once(']'))
         .ok_or("deny.toml has no list `allow = [...]`")?
         .0;
-    let names = list
-        .split(',')
-        .map(|name| name.trim().trim_matches('"').to_owned());
+    let names = list.split(',').map(|name| name.trim().trim_matches('"').to_owned());
     Ok(names.filter(|name| !name.is_empty()).collect())
 }
 
@@ -124,11 +114,7 @@ mod tests {
     use super::Expression;
 
     fn is_allowed(text: &str) -> bool {
-        let allowed = [
-            "MIT".to_owned(),
-            "Apache-2.0".to_owned(),
-            "Unicode-3.0".to_owned(),
-        ];
+        let allowed = ["MIT".to_owned(), "Apache-2.0".to_owned(), "Unicode-3.0".to_owned()];
         Expression::parse(text).is_some_and(|expression| expression.is_allowed(&allowed))
     }
 

@@ -38,10 +38,7 @@ pub fn expect_success(command: &mut Command) -> Done {
 /// Runs a command and gives what it printed, whatever its exit code among those allowed.
 pub fn output_of(command: &mut Command, allowed: &[i32]) -> Done<String> {
     let shown = shown(command);
-    let output = command
-        .stderr(Stdio::piped())
-        .output()
-        .map_err(|error| format!("{shown}: {error}"))?;
+    let output = command.stderr(Stdio::piped()).output().map_err(|error| format!("{shown}: {error}"))?;
     if !output.status.code().is_some_and(|code| allowed.contains(&code)) {
         let errors = String::from_utf8_lossy(&output.stderr);
         return Err(format!("{shown}: {}\n{errors}", output.status));

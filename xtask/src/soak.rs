@@ -16,14 +16,6 @@ pub fn run(options: &[&str]) -> Done {
 
 /// Runs the long tests with so many histories each.
 pub fn run_with(count: &str, profile: &str) -> Done {
-    let words = [
-        "test",
-        "--workspace",
-        "--profile",
-        profile,
-        "--",
-        "--nocapture",
-        "soak",
-    ];
+    let words = ["test", "--workspace", "--profile", profile, "--", "--nocapture", "soak"];
     expect_success(cargo(&words).env("ISOSCOPE_SOAK", count))
 }

@@ -14,9 +14,7 @@ const SHORT_SOAK: &str = "2000";
 /// Runs all of it.
 pub fn run() -> Done {
     install_components()?;
-    step("formatting", || {
-        expect_success(&mut cargo(&["fmt", "--all", "--check"]))
-    })?;
+    step("formatting", || expect_success(&mut cargo(&["fmt", "--all", "--check"])))?;
     step("licences", licences::check)?;
     step("lints", || {
         let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
@@ -29,9 +27,7 @@ pub fn run() -> Done {
     let mut totals = Totals::default();
     step("tests", || totals.count(&mut cargo(&["test", "--workspace"])))?;
     step("long tests, short", || soak::run_with(SHORT_SOAK, "dev"))?;
-    step("benchmarks, short", || {
-        bench::run(&["--quick", "--profile", "dev"])
-    })?;
+    step("benchmarks, short", || bench::run(&["--quick", "--profile", "dev"]))?;
     println!("{}", totals.line());
     Ok(())
 }
@@ -121,9 +117,6 @@ mod tests {
             "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s",
         );
         totals.read("test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out");
-        assert_eq!(
-            totals.line(),
-            "test result: FAILED. 4 passed; 2 failed; 1 ignored; 2 test programs"
-        );
+        assert_eq!(totals.line(), "test result: FAILED. 4 passed; 2 failed; 1 ignored; 2 test programs");
     }
 }

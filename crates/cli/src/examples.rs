@@ -42,7 +42,7 @@ const STALE_READ: (&str, &str) =
     ("a read of what was overwritten before it began", "a: w(x)=1 @[0,10]\nb: r(x)=0 @[20,30]\n");
 const READ_FROM_THE_FUTURE: (&str, &str) = (
     "a transaction sees what was committed after it began",
-    "a: r(x)=1 @[0,1,40,41]\nb: w(x)=1 @[10,11,20,21]\n",
+    "a: r(x)=1 @[0..1,40..41]\nb: w(x)=1 @[10..11,20..21]\n",
 );
 const TWO_VALUES: (&str, &str) = ("two reads of a key differ", "a: w(x)=1\nb: r(x)=0 r(x)=1\n");
 const READERS_DISAGREE: (&str, &str) = (
@@ -83,4 +83,60 @@ const fn example(
 /// The example of a level.
 pub fn of(level: &str) -> Option<&'static Example> {
     EXAMPLES.iter().find(|example| example.level == level)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::EXAMPLES;
+    use crate::levels;
+
+    /// What the definition says, and the engine where there is one.
+    fn holds(level: &str, text: &str) -> bool {
+        let history = formats::notation::parse(text).unwrap();
+        let named = levels::find(level).unwrap();
+        let small = spec::SmallHistory::from_history(&history, 0).unwrap();
+        let by_definition = spec::oracle::holds(&small, named.spec);
+        if let Some(engine) = named.engine {
+            let index = history::Index::of(&history);
+            let answer = verify::verify(&history, &index, &engine, &verify::Options::default()).unwrap();
+            let by_engine = matches!(answer.verdict, verify::Verdict::Holds(_));
+            assert_eq!(by_engine, by_definition, "{level}: {text}");
+        }
+        by_definition
+    }
+
+    #[test]
+    fn each_level_allows_and_forbids_what_it_shows() {
+        for example in EXAMPLES {
+            assert!(
+                holds(example.level, example.allowed.1),
+                "{} forbids {}",
+                example.level,
+                example.allowed.0
+            );
+            if let Some((what, text)) = example.forbidden {
+                assert!(!holds(example.level, text), "{} allows {what}", example.level);
+            }
+        }
+    }
+
+    #[test]
+    fn the_lattice_is_not_contradicted_by_any_example() {
+        let texts = EXAMPLES.iter().flat_map(|example| [Some(example.allowed), example.forbidden]).flatten();
+        for (what, text) in texts {
+            for (stronger, weaker) in levels::IMPLIES {
+                for weaker in weaker {
+                    let is_refuted = holds(stronger, text) && !holds(weaker, text);
+                    assert!(!is_refuted, "{stronger} allows {what}, and {weaker} does not");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_level_has_an_example() {
+        let named: Vec<_> = EXAMPLES.iter().map(|example| example.level).collect();
+        let levels: Vec<_> = levels::IMPLIES.iter().map(|&(level, _)| level).collect();
+        assert_eq!(named, levels);
+    }
 }

@@ -42,9 +42,7 @@ pub fn run(bench: &Bench) -> Done {
 fn measure(bench: &Bench, name: &str, file: &Path) -> Done {
     let mut answers = Vec::new();
     for _ in 0..bench.runs {
-        answers.push(json_of(
-            Command::new(&bench.isoscope).arg("stats").arg(file).arg("--json"),
-        )?);
+        answers.push(json_of(Command::new(&bench.isoscope).arg("stats").arg(file).arg("--json"))?);
     }
     let read_ms = median(answers.iter().map(|answer| number(answer, "read_ms")));
     let size = size_of(file)?;

@@ -27,10 +27,7 @@ impl Source {
 
 /// A file of `../shared/histories`.
 pub const fn shared(path: &'static str) -> Source {
-    Source::Shared {
-        path,
-        is_small: false,
-    }
+    Source::Shared { path, is_small: false }
 }
 
 /// A small file of `../shared/histories`.
@@ -89,11 +86,7 @@ impl Bench {
         let converted = cache()?.join(format!("{stem}.{format}"));
         if !converted.exists() {
             let mut convert = Command::new(&self.isoscope);
-            convert
-                .arg("convert")
-                .arg(file)
-                .arg(&converted)
-                .args(["--to", format, "--lossy"]);
+            convert.arg("convert").arg(file).arg(&converted).args(["--to", format, "--lossy"]);
             output_of(&mut convert, &[0])?;
         }
         Ok(converted)

@@ -11,59 +11,23 @@ struct Case(Source, &'static str, &'static str);
 
 const SERIALIZABLE: [Case; 14] = [
     Case(small("fig5/BL-1k.bincode"), "session-serializable", ""),
-    Case(
-        shared("fig13/RH-10k.bincode"),
-        "session-serializable",
-        "200 ms, 100 MB",
-    ),
-    Case(
-        shared("fig13/BL-10k.bincode"),
-        "session-serializable",
-        "200 ms, 100 MB",
-    ),
-    Case(
-        shared("fig13/WH-10k.bincode"),
-        "session-serializable",
-        "200 ms, 100 MB",
-    ),
-    Case(
-        shared("fig13/HD-10k.bincode"),
-        "session-serializable",
-        "200 ms, 100 MB",
-    ),
+    Case(shared("fig13/RH-10k.bincode"), "session-serializable", "200 ms, 100 MB"),
+    Case(shared("fig13/BL-10k.bincode"), "session-serializable", "200 ms, 100 MB"),
+    Case(shared("fig13/WH-10k.bincode"), "session-serializable", "200 ms, 100 MB"),
+    Case(shared("fig13/HD-10k.bincode"), "session-serializable", "200 ms, 100 MB"),
     Case(shared("fig13/tpcc-10k"), "session-serializable", "100 ms"),
     Case(shared("fig13/twitter-10k"), "session-serializable", "100 ms"),
     Case(shared("fig13/rubis-10k"), "session-serializable", "100 ms"),
-    Case(
-        shared("fig11/chengRW-16000.bincode"),
-        "session-serializable",
-        "150 ms, 100 MB",
-    ),
-    Case(
-        Source::Generated(&["--workload", "rmw"]),
-        "session-serializable",
-        "300 ms, 150 MB",
-    ),
-    Case(
-        Source::Generated(&["--workload", "duplicates"]),
-        "session-serializable",
-        "10 s, 2 GiB",
-    ),
-    Case(
-        Source::Generated(&["--workload", "million"]),
-        "session-serializable",
-        "45 s, 6 GiB",
-    ),
+    Case(shared("fig11/chengRW-16000.bincode"), "session-serializable", "150 ms, 100 MB"),
+    Case(Source::Generated(&["--workload", "rmw"]), "session-serializable", "300 ms, 150 MB"),
+    Case(Source::Generated(&["--workload", "duplicates"]), "session-serializable", "10 s, 2 GiB"),
+    Case(Source::Generated(&["--workload", "million"]), "session-serializable", "45 s, 6 GiB"),
     Case(
         Source::Generated(&["--workload", "blindw-wr", "--transactions", "100000"]),
         "strict-serializable",
         "1 s, 150 MB",
     ),
-    Case(
-        Source::Generated(&["--workload", "rmw"]),
-        "strict-serializable",
-        "",
-    ),
+    Case(Source::Generated(&["--workload", "rmw"]), "strict-serializable", ""),
 ];
 
 const SNAPSHOT: [Case; 10] = [
@@ -71,16 +35,8 @@ const SNAPSHOT: [Case; 10] = [
     Case(shared("fig11/si-4000"), "session-snapshot-isolation", ""),
     Case(small("fig5/BL-1k.bincode"), "session-snapshot-isolation", "30 ms"),
     Case(small("fig5/WH-1k.bincode"), "session-snapshot-isolation", "30 ms"),
-    Case(
-        shared("fig12/si-10k-read-0.3.bincode"),
-        "session-snapshot-isolation",
-        "400 ms",
-    ),
-    Case(
-        shared("fig12/si-10k-read-0.95.bincode"),
-        "session-snapshot-isolation",
-        "400 ms",
-    ),
+    Case(shared("fig12/si-10k-read-0.3.bincode"), "session-snapshot-isolation", "400 ms"),
+    Case(shared("fig12/si-10k-read-0.95.bincode"), "session-snapshot-isolation", "400 ms"),
     Case(
         Source::Generated(&["--workload", "blindw-rw", "--level", "session-snapshot"]),
         "session-snapshot-isolation",
@@ -100,16 +56,8 @@ const SNAPSHOT: [Case; 10] = [
         "session-snapshot-isolation",
         "30 s, 2 GiB",
     ),
-    Case(
-        Source::Generated(&["--workload", "blindw-rw", "--level", "snapshot"]),
-        "strong-si",
-        "",
-    ),
-    Case(
-        Source::Generated(&["--workload", "rmw", "--level", "prefix"]),
-        "prefix",
-        "",
-    ),
+    Case(Source::Generated(&["--workload", "blindw-rw", "--level", "snapshot"]), "strong-si", ""),
+    Case(Source::Generated(&["--workload", "rmw", "--level", "prefix"]), "prefix", ""),
 ];
 
 /// `cargo xtask bench serializable`.
@@ -123,9 +71,7 @@ pub fn snapshot(bench: &Bench) -> Done {
 }
 
 fn decide(bench: &Bench, cases: &[Case]) -> Done {
-    table::head(&[
-        "history", "level", "verdict", "total", "read", "decide", "peak", "aim", "stages",
-    ]);
+    table::head(&["history", "level", "verdict", "total", "read", "decide", "peak", "aim", "stages"]);
     for Case(source, level, aim) in cases {
         let Some(file) = bench.file_of(*source)? else {
             continue;
@@ -148,9 +94,8 @@ fn decide(bench: &Bench, cases: &[Case]) -> Done {
 
 fn stages(measure: &Measure) -> String {
     let shown = measure.stages.iter().filter(|(_, time)| *time >= 0.05);
-    let shown: Vec<_> = shown
-        .map(|(name, time)| format!("{} {}", name.trim_end_matches("_ms"), ms(*time)))
-        .collect();
+    let shown: Vec<_> =
+        shown.map(|(name, time)| format!("{} {}", name.trim_end_matches("_ms"), ms(*time))).collect();
     shown.join(", ")
 }
 
@@ -159,11 +104,7 @@ const STAGES: [&str; 5] = ["saturate", "guess", "components", "lazy", "polarity"
 const ABLATION: [Case; 4] = [
     Case(small("fig5/BL-1k.bincode"), "session-serializable", ""),
     Case(shared("fig13/BL-10k.bincode"), "session-serializable", ""),
-    Case(
-        Source::Generated(&["--workload", "rmw"]),
-        "session-serializable",
-        "",
-    ),
+    Case(Source::Generated(&["--workload", "rmw"]), "session-serializable", ""),
     Case(
         Source::Generated(&["--workload", "zipf", "--level", "session-snapshot"]),
         "session-snapshot-isolation",

@@ -57,9 +57,7 @@ impl Bench {
         let (verdict, stats) = (&answer["verdicts"][0], &answer["stats"]);
         let numbers = |object: &Value| -> Vec<(String, f64)> {
             let entries = object.as_object().into_iter().flatten();
-            entries
-                .map(|(name, number)| (name.clone(), number.as_f64().unwrap_or(0.0)))
-                .collect()
+            entries.map(|(name, number)| (name.clone(), number.as_f64().unwrap_or(0.0))).collect()
         };
         Ok(Measure {
             verdict: verdict["verdict"].as_str().unwrap_or("?").to_owned(),

@@ -16,14 +16,7 @@ use std::path::PathBuf;
 use crate::run::{Done, cargo, expect_success, target};
 
 /// The names of the suites.
-pub const SUITES: [&str; 6] = [
-    "formats",
-    "serializable",
-    "snapshot",
-    "ablation",
-    "reject",
-    "scaling",
-];
+pub const SUITES: [&str; 6] = ["formats", "serializable", "snapshot", "ablation", "reject", "scaling"];
 
 /// How to measure.
 #[derive(Clone, Debug)]
@@ -46,10 +39,7 @@ pub fn run(options: &[&str]) -> Done {
             "--profile" => profile = words.next().ok_or("--profile needs dev or release")?,
             suite if SUITES.contains(&suite) => suites.push(suite),
             other => {
-                return Err(format!(
-                    "no suite is called {other}; there are {}",
-                    SUITES.join(", ")
-                ));
+                return Err(format!("no suite is called {other}; there are {}", SUITES.join(", ")));
             }
         }
     }
@@ -62,19 +52,10 @@ pub fn run(options: &[&str]) -> Done {
 
 impl Bench {
     fn build(profile: &str, quick: bool) -> Done<Self> {
-        expect_success(&mut cargo(&[
-            "build",
-            "--quiet",
-            "--package",
-            "isoscope",
-            "--profile",
-            profile,
-        ]))?;
+        expect_success(&mut cargo(&["build", "--quiet", "--package", "isoscope", "--profile", profile]))?;
         let folder = if profile == "dev" { "debug" } else { profile };
         Ok(Self {
-            isoscope: target()
-                .join(folder)
-                .join(format!("isoscope{}", std::env::consts::EXE_SUFFIX)),
+            isoscope: target().join(folder).join(format!("isoscope{}", std::env::consts::EXE_SUFFIX)),
             runs: if quick { 1 } else { 5 },
             quick,
         })

@@ -10,16 +10,8 @@ use crate::run::Done;
 struct Case(Source, &'static str, &'static [&'static str]);
 
 const CASES: [Case; 4] = [
-    Case(
-        small("fig5/BL-1k.bincode"),
-        "session-serializable",
-        &["write-skew", "lost-update"],
-    ),
-    Case(
-        shared("fig13/BL-10k.bincode"),
-        "session-serializable",
-        &["write-skew", "lost-update", "long-fork"],
-    ),
+    Case(small("fig5/BL-1k.bincode"), "session-serializable", &["write-skew", "lost-update"]),
+    Case(shared("fig13/BL-10k.bincode"), "session-serializable", &["write-skew", "lost-update", "long-fork"]),
     Case(
         Source::Generated(&[
             "--workload",
@@ -49,15 +41,7 @@ const CASES: [Case; 4] = [
 /// `cargo xtask bench reject`.
 pub fn run(bench: &Bench) -> Done {
     let seeds = if bench.quick { 2 } else { 20 };
-    table::head(&[
-        "history",
-        "anomaly",
-        "rejected",
-        "accepting",
-        "fastest",
-        "median",
-        "slowest",
-    ]);
+    table::head(&["history", "anomaly", "rejected", "accepting", "fastest", "median", "slowest"]);
     for Case(source, level, anomalies) in &CASES {
         let Some(file) = bench.file_of(*source)? else {
             continue;
