@@ -66,10 +66,7 @@ impl<'d> Checker<'d> {
             Meaning::Truth(formula) => Ok(formula),
             Meaning::Relation(rel) => Err(wrong_sort(
                 &expr.span,
-                format!(
-                    "expected a formula, found a relation over {}",
-                    sorts_text(&rel.sorts())
-                ),
+                format!("expected a formula, found a relation over {}", sorts_text(&rel.sorts())),
             )
             .hint("`some R`, `no R`, `R in S` and `acyclic(R)` make a formula of a relation")),
         }
@@ -90,18 +87,11 @@ impl<'d> Checker<'d> {
         if sorts == [Sort::Txn, Sort::Txn] {
             return Ok(rel);
         }
-        let kind = if sorts.len() == 2 {
-            Kind::WrongSort
-        } else {
-            Kind::WrongArity
-        };
+        let kind = if sorts.len() == 2 { Kind::WrongSort } else { Kind::WrongArity };
         Err(SpecError::new(
             kind,
             expr.span.clone(),
-            format!(
-                "`{clause}` relates transactions to transactions, this is over {}",
-                sorts_text(&sorts)
-            ),
+            format!("`{clause}` relates transactions to transactions, this is over {}", sorts_text(&sorts)),
         ))
     }
 
@@ -110,19 +100,16 @@ impl<'d> Checker<'d> {
             ExprKind::Name(name) => self.name(name, &expr.span),
             ExprKind::Call(name, arguments) => self.call(name, arguments, &expr.span),
             ExprKind::Index(relation, index) => self.index(relation, index).map(Meaning::Relation),
-            ExprKind::Tuple(_) => Err(SpecError::new(
-                Kind::Syntax,
-                expr.span.clone(),
-                "a tuple can only stand before `in`",
-            )),
+            ExprKind::Tuple(_) => {
+                Err(SpecError::new(Kind::Syntax, expr.span.clone(), "a tuple can only stand before `in`"))
+            }
             ExprKind::Unary(Unary::Not, inner) => Ok(Meaning::Truth(self.formula(inner)?.negated())),
             ExprKind::Unary(operator, inner) => self.unary(*operator, inner).map(Meaning::Relation),
             ExprKind::Binary(operator, left, right) => self.binary(*operator, left, right),
             ExprKind::Related(left, relation, right) => {
                 let relation_rel = self.relation(relation)?;
                 let terms = [(**left).clone(), (**right).clone()];
-                self.member(&terms, relation_rel, &relation.span)
-                    .map(Meaning::Truth)
+                self.member(&terms, relation_rel, &relation.span).map(Meaning::Truth)
             }
             ExprKind::Quantified(quantifier, bindings, body) => {
                 self.quantified(*quantifier, bindings, body).map(Meaning::Truth)
@@ -155,18 +142,16 @@ impl<'d> Checker<'d> {
 
     fn base(&self, base: Base, name: &str, span: &Range<usize>) -> Checked<Rel> {
         if base == Base::Visible && self.framework == Framework::CommitOrder {
-            return self
-                .visible
-                .clone()
-                .filter(|visible| !visible.mentions(Base::Earlier))
-                .ok_or_else(|| {
+            return self.visible.clone().filter(|visible| !visible.mentions(Base::Earlier)).ok_or_else(
+                || {
                     SpecError::new(
                         Kind::NotInFramework,
                         span.clone(),
                         format!("`{name}` is not defined here"),
                     )
                     .hint("a level over commit_order has `visible` only after a clause `visible = ...`")
-                });
+                },
+            );
         }
         if base == Base::Earlier && !self.defines_visible {
             return Err(SpecError::new(
@@ -215,11 +200,7 @@ impl<'d> Checker<'d> {
             return Err(SpecError::new(
                 Kind::WrongArity,
                 name.span.clone(),
-                format!(
-                    "`{}` takes one relation, found {} arguments",
-                    name.value,
-                    arguments.len()
-                ),
+                format!("`{}` takes one relation, found {} arguments", name.value, arguments.len()),
             ));
         };
         let rel = self.relation(argument)?;
@@ -241,11 +222,7 @@ impl<'d> Checker<'d> {
         // `reads_from[x]` is the only name whose meaning depends on being indexed.
         let is_reads_from =
             matches!(&relation.value, ExprKind::Name(name) if base_of(name) == Some(Base::ReadsFrom));
-        let rel = if is_reads_from {
-            Rel::Base(Base::ReadsFromOn)
-        } else {
-            self.relation(relation)?
-        };
+        let rel = if is_reads_from { Rel::Base(Base::ReadsFromOn) } else { self.relation(relation)? };
         let single = self.relation(index)?;
         let (sorts, index_sorts) = (rel.sorts(), single.sorts());
         if sorts.len() < 2 {
@@ -261,11 +238,7 @@ impl<'d> Checker<'d> {
         if index_sorts != sorts[..1] {
             return Err(wrong_sort(
                 &index.span,
-                format!(
-                    "the index must be over {}, found {}",
-                    sorts[0].name(),
-                    sorts_text(&index_sorts)
-                ),
+                format!("the index must be over {}, found {}", sorts[0].name(), sorts_text(&index_sorts)),
             ));
         }
         Ok(single.join(rel))
@@ -278,11 +251,7 @@ impl<'d> Checker<'d> {
             return Err(SpecError::new(
                 Kind::WrongArity,
                 span.clone(),
-                format!(
-                    "{} given to a relation over {}",
-                    count_text(terms.len()),
-                    sorts_text(&sorts)
-                ),
+                format!("{} given to a relation over {}", count_text(terms.len()), sorts_text(&sorts)),
             ));
         }
         let mut product: Option<Rel> = None;
@@ -292,11 +261,7 @@ impl<'d> Checker<'d> {
             if found.sorts() != [sort] {
                 return Err(wrong_sort(
                     &term.span,
-                    format!(
-                        "expected one {}, found {}",
-                        sort.name(),
-                        sorts_text(&found.sorts())
-                    ),
+                    format!("expected one {}, found {}", sort.name(), sorts_text(&found.sorts())),
                 ));
             }
             if let Rel::Single(var, _) = found {
@@ -329,17 +294,10 @@ impl<'d> Checker<'d> {
             return Ok(rel.optional());
         }
         if rel.sorts()[0] != Sort::Txn {
-            return Err(wrong_sort(
-                &inner.span,
-                format!("{word} is for relations between transactions"),
-            ));
+            return Err(wrong_sort(&inner.span, format!("{word} is for relations between transactions")));
         }
         let closure = Rel::Closure(Box::new(rel));
-        Ok(if operator == Unary::Star {
-            closure.optional()
-        } else {
-            closure
-        })
+        Ok(if operator == Unary::Star { closure.optional() } else { closure })
     }
 
     fn quantified(&mut self, quantifier: Quantifier, bindings: &[Binding], body: &Expr) -> Checked<Formula> {
@@ -372,13 +330,8 @@ impl<'d> Checker<'d> {
         let formula = self.formula(body)?;
         self.scope.truncate(depth);
         let vars = bound.iter().map(|&(var, sort, _)| (var, sort)).collect();
-        let within = bound
-            .into_iter()
-            .map(|(var, _, domain)| membership(vec![var], domain));
-        Ok(Rel::Comprehension(
-            vars,
-            Box::new(within.fold(formula, |all, one| one.and(all))),
-        ))
+        let within = bound.into_iter().map(|(var, _, domain)| membership(vec![var], domain));
+        Ok(Rel::Comprehension(vars, Box::new(within.fold(formula, |all, one| one.and(all)))))
     }
 
     fn bind(&mut self, bindings: &[Binding]) -> Checked<Vec<(Var, Sort, Rel)>> {
@@ -389,10 +342,7 @@ impl<'d> Checker<'d> {
                 return Err(SpecError::new(
                     Kind::WrongArity,
                     binding.domain.span.clone(),
-                    format!(
-                        "a variable ranges over a set, this is over {}",
-                        sorts_text(&domain.sorts())
-                    ),
+                    format!("a variable ranges over a set, this is over {}", sorts_text(&domain.sorts())),
                 ));
             };
             for name in &binding.names {
@@ -432,10 +382,7 @@ impl<'d> Checker<'d> {
             ));
         }
         let scope = self.arguments(definition, arguments, span)?;
-        let outer = (
-            std::mem::replace(&mut self.scope, scope),
-            std::mem::replace(&mut self.file, *file),
-        );
+        let outer = (std::mem::replace(&mut self.scope, scope), std::mem::replace(&mut self.file, *file));
         self.expanding.push(name.to_string());
         let meaning = self.meaning(&definition.body)?;
         self.expanding.pop();
@@ -449,11 +396,8 @@ impl<'d> Checker<'d> {
         arguments: &[Expr],
         span: &Range<usize>,
     ) -> Checked<Vec<(String, Bound)>> {
-        let names: Vec<(&Name, &Expr)> = definition
-            .parameters
-            .iter()
-            .flat_map(|p| p.names.iter().map(|name| (name, &p.domain)))
-            .collect();
+        let names: Vec<(&Name, &Expr)> =
+            definition.parameters.iter().flat_map(|p| p.names.iter().map(|name| (name, &p.domain))).collect();
         if names.len() != arguments.len() {
             return Err(SpecError::new(
                 Kind::WrongArity,
@@ -506,11 +450,8 @@ impl<'d> Checker<'d> {
     }
 
     fn unknown(&self, name: &str, span: &Range<usize>) -> SpecError {
-        let error = SpecError::new(
-            Kind::UnknownName,
-            span.clone(),
-            format!("nothing is called `{name}` here"),
-        );
+        let error =
+            SpecError::new(Kind::UnknownName, span.clone(), format!("nothing is called `{name}` here"));
         let known = WORDS.iter().flat_map(|word| [word.name, word.short]);
         let known = known.chain(self.definitions.keys().map(String::as_str));
         let known = known.chain(self.scope.iter().map(|(name, _)| name.as_str()));
@@ -538,11 +479,7 @@ fn builtin(name: &str) -> Option<Meaning> {
 }
 
 fn guarded(within: Formula, formula: Formula) -> Formula {
-    if within == Formula::Const(true) {
-        formula
-    } else {
-        within.implies(formula)
-    }
+    if within == Formula::Const(true) { formula } else { within.implies(formula) }
 }
 
 /// Membership of variables, asked of the parts of a relation where that avoids building the relation.
@@ -594,10 +531,7 @@ fn binary_relation(rel: &Rel, span: &Range<usize>, what: &str) -> Checked<()> {
     Err(SpecError::new(
         Kind::WrongArity,
         span.clone(),
-        format!(
-            "{what} is for relations of two columns, this is over {}",
-            sorts_text(&rel.sorts())
-        ),
+        format!("{what} is for relations of two columns, this is over {}", sorts_text(&rel.sorts())),
     ))
 }
 
@@ -608,21 +542,14 @@ fn homogeneous(rel: &Rel, span: &Range<usize>, what: &str) -> Checked<()> {
     }
     Err(wrong_sort(
         span,
-        format!(
-            "{what} needs both columns of one sort, this is over {}",
-            sorts_text(&rel.sorts())
-        ),
+        format!("{what} needs both columns of one sort, this is over {}", sorts_text(&rel.sorts())),
     ))
 }
 
 /// `(txn, object)`, or the one sort of a set.
 pub(crate) fn sorts_text(sorts: &[Sort]) -> String {
     let names: Vec<&str> = sorts.iter().map(|sort| sort.name()).collect();
-    if names.len() == 1 {
-        names[0].to_string()
-    } else {
-        format!("({})", names.join(", "))
-    }
+    if names.len() == 1 { names[0].to_string() } else { format!("({})", names.join(", ")) }
 }
 
 fn count_text(count: usize) -> String {

@@ -37,11 +37,9 @@ impl Checker<'_> {
         let right_meaning = self.meaning(right)?;
         let word = if operator == Binary::Or { "`|`" } else { "`&`" };
         match (left_meaning, right_meaning) {
-            (Meaning::Truth(left), Meaning::Truth(right)) => Ok(Meaning::Truth(if operator == Binary::Or {
-                left.or(right)
-            } else {
-                left.and(right)
-            })),
+            (Meaning::Truth(left), Meaning::Truth(right)) => {
+                Ok(Meaning::Truth(if operator == Binary::Or { left.or(right) } else { left.and(right) }))
+            }
             (Meaning::Relation(left_rel), Meaning::Relation(right_rel)) => {
                 agree(&left_rel, &right_rel, right, word)?;
                 Ok(Meaning::Relation(if operator == Binary::Or {
@@ -140,18 +138,10 @@ fn agree(left: &Rel, right: &Rel, place: &Expr, word: &str) -> Checked<()> {
     if left == right {
         return Ok(());
     }
-    let kind = if left.len() == right.len() {
-        Kind::WrongSort
-    } else {
-        Kind::WrongArity
-    };
+    let kind = if left.len() == right.len() { Kind::WrongSort } else { Kind::WrongArity };
     Err(SpecError::new(
         kind,
         place.span.clone(),
-        format!(
-            "{word} needs two sides of the same sorts: {} and {}",
-            sorts_text(&left),
-            sorts_text(&right)
-        ),
+        format!("{word} needs two sides of the same sorts: {} and {}", sorts_text(&left), sorts_text(&right)),
     ))
 }

@@ -59,11 +59,7 @@ pub struct Circuit {
 
 impl Default for Circuit {
     fn default() -> Self {
-        Self {
-            gates: vec![Gate::Input(None)],
-            uses: vec![2],
-            shared: FxHashMap::default(),
-        }
+        Self { gates: vec![Gate::Input(None)], uses: vec![2], shared: FxHashMap::default() }
     }
 }
 

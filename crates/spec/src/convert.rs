@@ -45,15 +45,8 @@ impl SmallHistory {
         if history.txn_count() >= MAX_TXNS {
             return Err(ConvertError::TooManyTxns(history.txn_count()));
         }
-        let txns = history
-            .txns()
-            .map(|txn| small_txn(history, txn))
-            .collect::<Result<Vec<_>, _>>()?;
-        let clock_skew = if history.clock() == Clock::Position {
-            0
-        } else {
-            clock_skew
-        };
+        let txns = history.txns().map(|txn| small_txn(history, txn)).collect::<Result<Vec<_>, _>>()?;
+        let clock_skew = if history.clock() == Clock::Position { 0 } else { clock_skew };
         let mut small = Self { txns, clock_skew, ..Self::default() };
         small.initial = initial_values(history, &small);
         Ok(small)
@@ -69,20 +62,14 @@ impl SmallHistory {
         let initial = |object| builder_value(self.initial_value(object));
         builder.initial = InitialState {
             default: InitialDefault::Value(builder_value(0)),
-            recorded: (0..objects.len())
-                .map(|object| (objects[object], initial(object)))
-                .collect(),
+            recorded: (0..objects.len()).map(|object| (objects[object], initial(object))).collect(),
         };
         let mut sessions: Vec<usize> = self.txns.iter().map(|txn| txn.session).collect();
         sessions.sort_unstable();
         sessions.dedup();
         let ids: Vec<_> = sessions.iter().map(|_| builder.session()).collect();
         for txn in &self.txns {
-            builder.begin(
-                ids[sessions
-                    .binary_search(&txn.session)
-                    .expect("every session is listed")],
-            );
+            builder.begin(ids[sessions.binary_search(&txn.session).expect("every session is listed")]);
             builder.set_times(txn.times.into());
             for &(object, value) in &txn.reads {
                 builder.read(objects[object], builder_value(value));
@@ -120,17 +107,12 @@ fn small_txn(history: &History, txn: TxnId) -> Result<SmallTxn, ConvertError> {
         begin_request: times.begin_request,
         begin_response: times.begin_response,
         commit_request: times.commit_request,
-        commit_response: times
-            .commit_response
-            .filter(|_| small.outcome == Outcome::Committed),
+        commit_response: times.commit_response.filter(|_| small.outcome == Outcome::Committed),
     };
     for (id, op) in history.ops(txn) {
         match op {
             Op::Read { value: None, .. } => {}
-            Op::Read {
-                key,
-                value: Some(value),
-            } => read(&mut small, key.index(), value.0),
+            Op::Read { key, value: Some(value) } => read(&mut small, key.index(), value.0),
             Op::Write { key, value } | Op::Insert { key, value } => write(&mut small, key.index(), value.0),
             Op::Delete { key, tombstone } => {
                 write(&mut small, key.index(), tombstone.unwrap_or(ValueId::NIL).0)
@@ -162,11 +144,8 @@ fn write(txn: &mut SmallTxn, object: Object, value: Value) {
 fn initial_values(history: &History, small: &SmallHistory) -> Vec<Value> {
     let guessed = |object: Object| {
         let written = |value: Value| small.txns.iter().any(|txn| txn.written(object) == Some(value));
-        let reads = small
-            .txns
-            .iter()
-            .filter(|txn| txn.outcome == Outcome::Committed)
-            .flat_map(|txn| &txn.reads);
+        let reads =
+            small.txns.iter().filter(|txn| txn.outcome == Outcome::Committed).flat_map(|txn| &txn.reads);
         let mut unwritten =
             reads.filter(|&&(read, value)| read == object && value != UNEXPLAINABLE && !written(value));
         unwritten.next().map_or(UNEXPLAINABLE - 1, |&(_, value)| value)

@@ -263,10 +263,7 @@ impl Level {
     /// Whether the level mentions a relation, in any of its clauses.
     pub fn mentions(&self, base: Base) -> bool {
         self.order.mentions(base)
-            || self
-                .visible
-                .as_ref()
-                .is_some_and(|visible| visible.mentions(base))
+            || self.visible.as_ref().is_some_and(|visible| visible.mentions(base))
             || self.require.mentions(base)
     }
 

@@ -53,10 +53,7 @@ impl<B: Copy> Table<B> {
     }
 
     fn place(&self, tuple: &[usize]) -> usize {
-        tuple
-            .iter()
-            .zip(&self.sizes)
-            .fold(0, |place, (&element, &size)| place * size + element)
+        tuple.iter().zip(&self.sizes).fold(0, |place, (&element, &size)| place * size + element)
     }
 
     fn tuple(&self, mut place: usize) -> Vec<usize> {
@@ -80,11 +77,7 @@ pub struct Evaluator<'a, A: Algebra> {
 impl<'a, A: Algebra> Evaluator<'a, A> {
     /// An evaluator of a structure that does not change while it lives.
     pub fn new(algebra: &'a mut A) -> Self {
-        Self {
-            algebra,
-            values: Vec::new(),
-            closed: HashMap::new(),
-        }
+        Self { algebra, values: Vec::new(), closed: HashMap::new() }
     }
 
     /// The truth of a closed formula.
@@ -129,8 +122,7 @@ impl<'a, A: Algebra> Evaluator<'a, A> {
             None => {}
         }
         let table = Rc::new(self.computed(rel));
-        self.closed
-            .insert(key, is_closed(rel, &mut Vec::new()).then(|| Rc::clone(&table)));
+        self.closed.insert(key, is_closed(rel, &mut Vec::new()).then(|| Rc::clone(&table)));
         table
     }
 
@@ -153,11 +145,7 @@ impl<'a, A: Algebra> Evaluator<'a, A> {
             return left;
         }
         let right = self.formula(right);
-        if conjunction {
-            self.algebra.and(left, right)
-        } else {
-            self.algebra.or(left, right)
-        }
+        if conjunction { self.algebra.and(left, right) } else { self.algebra.or(left, right) }
     }
 
     fn quantified(&mut self, var: Var, sort: Sort, body: &Formula, universal: bool) -> A::Bit {
@@ -165,11 +153,7 @@ impl<'a, A: Algebra> Evaluator<'a, A> {
         for element in 0..self.algebra.size(sort) {
             self.set(var, element);
             let one = self.formula(body);
-            result = if universal {
-                self.algebra.and(result, one)
-            } else {
-                self.algebra.or(result, one)
-            };
+            result = if universal { self.algebra.and(result, one) } else { self.algebra.or(result, one) };
             if self.algebra.known(result) == Some(!universal) {
                 break;
             }
@@ -223,9 +207,9 @@ impl<'a, A: Algebra> Evaluator<'a, A> {
             Rel::Base(base) => self.filled(base.sorts(), |this, tuple| this.algebra.base(*base, tuple)),
             Rel::None(sorts) => self.filled(sorts, |this, _| this.algebra.constant(false)),
             Rel::Every(sorts) => self.filled(sorts, |this, tuple| this.all_present(sorts, tuple)),
-            Rel::Identity(sort) => self.filled(&[*sort, *sort], |this, tuple| {
-                this.algebra.constant(tuple[0] == tuple[1])
-            }),
+            Rel::Identity(sort) => {
+                self.filled(&[*sort, *sort], |this, tuple| this.algebra.constant(tuple[0] == tuple[1]))
+            }
             Rel::Single(var, sort) => {
                 let value = self.value(*var);
                 self.filled(&[*sort], |this, tuple| this.algebra.constant(tuple[0] == value))
@@ -245,8 +229,7 @@ impl<'a, A: Algebra> Evaluator<'a, A> {
                 let sorts = [left.sorts.clone(), right.sorts.clone()].concat();
                 let split = left.sorts.len();
                 self.filled(&sorts, |this, tuple| {
-                    this.algebra
-                        .and(left.at(&tuple[..split]), right.at(&tuple[split..]))
+                    this.algebra.and(left.at(&tuple[..split]), right.at(&tuple[split..]))
                 })
             }
             Rel::Closure(inner) => {
@@ -256,9 +239,7 @@ impl<'a, A: Algebra> Evaluator<'a, A> {
             Rel::Inverse(inner) => {
                 let inner = self.table(inner);
                 let sorts: Vec<Sort> = inner.sorts.iter().rev().copied().collect();
-                self.filled(&sorts, |_, tuple| {
-                    inner.at(&tuple.iter().rev().copied().collect::<Vec<_>>())
-                })
+                self.filled(&sorts, |_, tuple| inner.at(&tuple.iter().rev().copied().collect::<Vec<_>>()))
             }
             Rel::Comprehension(vars, body) => {
                 let sorts: Vec<Sort> = vars.iter().map(|&(_, sort)| sort).collect();
@@ -290,11 +271,7 @@ impl<'a, A: Algebra> Evaluator<'a, A> {
     ) -> Table<A::Bit> {
         let sizes: Vec<usize> = sorts.iter().map(|&sort| self.algebra.size(sort)).collect();
         let count = sizes.iter().product();
-        let mut table = Table {
-            sorts: sorts.to_vec(),
-            sizes,
-            cells: Vec::with_capacity(count),
-        };
+        let mut table = Table { sorts: sorts.to_vec(), sizes, cells: Vec::with_capacity(count) };
         for place in 0..count {
             let tuple = table.tuple(place);
             let bit = cell(self, &tuple);
@@ -312,11 +289,7 @@ impl<'a, A: Algebra> Evaluator<'a, A> {
         let (left, right) = (self.table(left), self.table(right));
         let pairs = left.cells.iter().zip(&right.cells);
         let cells = pairs.map(|(&a, &b)| operation(self.algebra, a, b)).collect();
-        Table {
-            sorts: left.sorts.clone(),
-            sizes: left.sizes.clone(),
-            cells,
-        }
+        Table { sorts: left.sorts.clone(), sizes: left.sizes.clone(), cells }
     }
 
     fn join(&mut self, left: &Table<A::Bit>, right: &Table<A::Bit>) -> Table<A::Bit> {
@@ -331,11 +304,13 @@ impl<'a, A: Algebra> Evaluator<'a, A> {
         };
         self.filled(&sorts, |this, tuple| {
             let from = tuple[..split].iter().zip(&left.sizes).fold(0, |place, (&e, &size)| place * size + e);
-            let to = tuple[split..].iter().zip(&right.sizes[1..]).fold(0, |place, (&e, &size)| place * size + e);
+            let to =
+                tuple[split..].iter().zip(&right.sizes[1..]).fold(0, |place, (&e, &size)| place * size + e);
             let mut met = this.algebra.constant(false);
             for &middle in &middles {
-                let through =
-                    this.algebra.and(left.cells[from * middle_size + middle], right.cells[middle * rest + to]);
+                let through = this
+                    .algebra
+                    .and(left.cells[from * middle_size + middle], right.cells[middle * rest + to]);
                 met = this.algebra.or(met, through);
             }
             met
@@ -353,7 +328,11 @@ impl<'a, A: Algebra> Evaluator<'a, A> {
                 let back = direction[..=later].iter().map(|&earlier| table.at(&[direction[later], earlier]));
                 back.into_iter().all(|cell| self.algebra.known(cell) == Some(false))
             });
-        if goes_forward { self.closure_by_last_steps(table, &direction) } else { self.closure_by_middles(table) }
+        if goes_forward {
+            self.closure_by_last_steps(table, &direction)
+        } else {
+            self.closure_by_middles(table)
+        }
     }
 
     /// A path is a step, or a path to some transaction and a last step from there.
@@ -364,7 +343,9 @@ impl<'a, A: Algebra> Evaluator<'a, A> {
             for (first, &from) in direction[..last].iter().enumerate() {
                 let mut reached = table.cells[from * size + to];
                 for &middle in direction[first + 1..last].iter() {
-                    let through = self.algebra.and(closure.cells[from * size + middle], table.cells[middle * size + to]);
+                    let through = self
+                        .algebra
+                        .and(closure.cells[from * size + middle], table.cells[middle * size + to]);
                     reached = self.algebra.or(reached, through);
                 }
                 closure.cells[from * size + to] = reached;

@@ -25,9 +25,7 @@ pub(crate) fn edge_of(formula: &Formula, one_source: bool) -> Option<Edge> {
             Formula::Member(tuple, Rel::Base(Base::ReadsFromOn)) => Some((tuple[0], tuple[1], tuple[2])),
             _ => None,
         });
-        mains
-            .into_iter()
-            .find_map(|main| with_main(&vars, &literals, conclusion, main, one_source))
+        mains.into_iter().find_map(|main| with_main(&vars, &literals, conclusion, main, one_source))
     })
 }
 
@@ -74,9 +72,8 @@ fn reads_then(literals: &[&Formula], conclusion: Option<&Formula>, var_count: us
         _ => None,
     })?;
     let expected = [differ(t1, t2), differ(t2, t1), is_in(&[x, t2], Base::Writers)];
-    let others = literals
-        .iter()
-        .filter(|literal| !matches!(literal, Formula::Member(_, Rel::Base(Base::ReadsThen))));
+    let others =
+        literals.iter().filter(|literal| !matches!(literal, Formula::Member(_, Rel::Base(Base::ReadsThen))));
     let fits =
         literals.len() == 3 && var_count == 4 && others.clone().all(|literal| expected.contains(literal));
     (fits && conclusion == Some(&is_in(&[t2, t1], Base::Before)))
@@ -135,15 +132,9 @@ fn with_main(
         .map(|&literal| literal.clone())
         .collect();
     drop_redundant(&mut rest, x, t2, t3, one_source);
-    let bound: Vec<(Var, Sort)> = vars
-        .iter()
-        .copied()
-        .filter(|(var, _)| ![x, t1, t2, t3].contains(var))
-        .collect();
-    if rest
-        .iter()
-        .any(|literal| mentions_var(literal, x) || mentions_var(literal, t1))
-    {
+    let bound: Vec<(Var, Sort)> =
+        vars.iter().copied().filter(|(var, _)| ![x, t1, t2, t3].contains(var)).collect();
+    if rest.iter().any(|literal| mentions_var(literal, x) || mentions_var(literal, t1)) {
         return None;
     }
     let phi = relation_of(t2, t3, &bound, rest);

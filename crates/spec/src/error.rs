@@ -53,13 +53,7 @@ pub struct SourceFile {
 
 impl SpecError {
     pub(crate) fn new(kind: SpecErrorKind, span: Range<usize>, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            message: message.into(),
-            hint: None,
-            span,
-            file: SourceFile::default(),
-        }
+        Self { kind, message: message.into(), hint: None, span, file: SourceFile::default() }
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -78,26 +72,17 @@ impl SpecError {
     pub fn place(&self) -> (usize, usize) {
         let before = &self.file.text[..self.span.start.min(self.file.text.len())];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        (
-            before.matches('\n').count() + 1,
-            before[line_start..].chars().count() + 1,
-        )
+        (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
     }
 
     fn marked_line(&self) -> (&str, usize, usize) {
         let text = &self.file.text;
         let start = self.span.start.min(text.len());
         let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
-        let line_end = text[start..]
-            .find('\n')
-            .map_or(text.len(), |newline| start + newline);
+        let line_end = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
         let indent = text[line_start..start].chars().count();
         let marked_end = self.span.end.clamp(start, line_end);
-        (
-            &text[line_start..line_end],
-            indent,
-            text[start..marked_end].chars().count().max(1),
-        )
+        (&text[line_start..line_end], indent, text[start..marked_end].chars().count().max(1))
     }
 }
 

@@ -50,54 +50,28 @@ impl Facts {
     /// The facts if exactly these transactions committed and every read has this source (0 for the initial state, and
     /// one more than its place in the history otherwise), read by read in the order of the history.
     pub fn new(history: &SmallHistory, committed: &[usize], sources: &[Vec<usize>]) -> Self {
-        let number_of = |place: usize| {
-            committed
-                .iter()
-                .position(|&other| other == place)
-                .map(|at| at + 1)
-        };
+        let number_of = |place: usize| committed.iter().position(|&other| other == place).map(|at| at + 1);
         let count = committed.len() + 1;
-        assert!(
-            count <= MAX_TXNS,
-            "at most {} transactions can be decided by enumeration",
-            MAX_TXNS - 1
-        );
+        assert!(count <= MAX_TXNS, "at most {} transactions can be decided by enumeration", MAX_TXNS - 1);
         let objects = history.object_count();
         let values = distinct_values(history, objects);
         let value_number = |value: Value| values.binary_search(&value).expect("every value is listed");
-        let mut writes = vec![
-            (0..objects)
-                .map(|x| (x, value_number(history.initial_value(x))))
-                .collect::<Vec<_>>(),
-        ];
+        let mut writes =
+            vec![(0..objects).map(|x| (x, value_number(history.initial_value(x)))).collect::<Vec<_>>()];
         let mut reads = vec![Vec::new()];
         for &place in committed {
             let txn = &history.txns[place];
-            writes.push(
-                txn.writes
-                    .iter()
-                    .map(|&(object, value)| (object, value_number(value)))
-                    .collect(),
-            );
+            writes.push(txn.writes.iter().map(|&(object, value)| (object, value_number(value))).collect());
             let source_of = |source: usize| {
-                if source == 0 {
-                    0
-                } else {
-                    number_of(source - 1).expect("a source commits")
-                }
+                if source == 0 { 0 } else { number_of(source - 1).expect("a source commits") }
             };
             let sourced = txn.reads.iter().zip(&sources[place]);
             reads.push(
-                sourced
-                    .map(|(&(x, value), &from)| (x, value_number(value), source_of(from)))
-                    .collect(),
+                sourced.map(|(&(x, value), &from)| (x, value_number(value), source_of(from))).collect(),
             );
         }
         let mut facts = Self {
-            original: [None]
-                .into_iter()
-                .chain(committed.iter().map(|&place| Some(place)))
-                .collect(),
+            original: [None].into_iter().chain(committed.iter().map(|&place| Some(place))).collect(),
             reads,
             writes,
             objects,
@@ -126,9 +100,8 @@ impl Facts {
             }
         }
         for txn in 0..self.txn_count() {
-            let rivals = self.writes[txn]
-                .iter()
-                .fold(0, |rivals, &(object, _)| rivals | self.writers[object]);
+            let rivals =
+                self.writes[txn].iter().fold(0, |rivals, &(object, _)| rivals | self.writers[object]);
             self.conflict[txn] = rivals & !(1 << txn);
         }
         for (second, &later) in committed.iter().enumerate() {
@@ -174,9 +147,9 @@ impl Facts {
                 .iter()
                 .any(|&(object, _, source)| (object, source) == (tuple[0], tuple[1])),
             Base::Writes => self.writes[tuple[0]].contains(&(tuple[1], tuple[2])),
-            Base::Reads => self.reads[tuple[0]]
-                .iter()
-                .any(|&(object, value, _)| (object, value) == (tuple[1], tuple[2])),
+            Base::Reads => {
+                self.reads[tuple[0]].iter().any(|&(object, value, _)| (object, value) == (tuple[1], tuple[2]))
+            }
             Base::ReadsThen => self.reads_then(tuple[0], tuple[1], tuple[2], tuple[3]),
             Base::Before | Base::Visible | Base::Earlier => unreachable!("{base:?} is not of the history"),
         }
@@ -184,22 +157,16 @@ impl Facts {
 
     fn reads_then(&self, object: Object, first: usize, second: usize, reader: usize) -> bool {
         let reads = &self.reads[reader];
-        let last = reads
-            .iter()
-            .rposition(|&(read, _, source)| (read, source) == (object, second));
+        let last = reads.iter().rposition(|&(read, _, source)| (read, source) == (object, second));
         last.is_some_and(|last| reads[..last].iter().any(|&(_, _, source)| source == first))
     }
 }
 
 fn distinct_values(history: &SmallHistory, objects: usize) -> Vec<Value> {
-    let seen = history
-        .txns
-        .iter()
-        .flat_map(|txn| txn.reads.iter().chain(&txn.writes))
-        .map(|&(_, value)| value);
-    let mut values: Vec<Value> = seen
-        .chain((0..objects).map(|object| history.initial_value(object)))
-        .collect();
+    let seen =
+        history.txns.iter().flat_map(|txn| txn.reads.iter().chain(&txn.writes)).map(|&(_, value)| value);
+    let mut values: Vec<Value> =
+        seen.chain((0..objects).map(|object| history.initial_value(object))).collect();
     values.sort_unstable();
     values.dedup();
     values
@@ -213,11 +180,7 @@ pub fn any_explanation(history: &SmallHistory, visit: &mut dyn FnMut(&Facts) -> 
     (0..1u32 << unknown.len()).any(|chosen| {
         let mut committed = places(history, Outcome::Committed);
         committed.extend(
-            unknown
-                .iter()
-                .enumerate()
-                .filter(|(bit, _)| chosen >> bit & 1 == 1)
-                .map(|(_, &place)| place),
+            unknown.iter().enumerate().filter(|(bit, _)| chosen >> bit & 1 == 1).map(|(_, &place)| place),
         );
         committed.sort_unstable();
         any_sources(history, &committed, visit)
@@ -225,9 +188,7 @@ pub fn any_explanation(history: &SmallHistory, visit: &mut dyn FnMut(&Facts) -> 
 }
 
 fn places(history: &SmallHistory, outcome: Outcome) -> Vec<usize> {
-    (0..history.txns.len())
-        .filter(|&place| history.txns[place].outcome == outcome)
-        .collect()
+    (0..history.txns.len()).filter(|&place| history.txns[place].outcome == outcome).collect()
 }
 
 fn any_sources(history: &SmallHistory, committed: &[usize], visit: &mut dyn FnMut(&Facts) -> bool) -> bool {
@@ -269,8 +230,5 @@ fn candidates(history: &SmallHistory, committed: &[usize], reader: usize, at: us
         .iter()
         .copied()
         .filter(|&writer| writer != reader && history.txns[writer].written(object) == Some(value));
-    from_initial
-        .into_iter()
-        .chain(writers.map(|writer| writer + 1))
-        .collect()
+    from_initial.into_iter().chain(writers.map(|writer| writer + 1)).collect()
 }

@@ -33,12 +33,7 @@ pub(crate) fn forward(level: &Level) -> Option<Forward<'_>> {
     empty_relations(&level.require, &mut empty)?;
     let is_forward = |rel: &Rel| lies_inside(rel, &order);
     (is_forward(visible) && empty.iter().all(|rel| is_forward(rel))).then_some(())?;
-    Some(Forward {
-        reads_matter: visible.mentions(Base::Earlier),
-        visible,
-        empty,
-        order,
-    })
+    Some(Forward { reads_matter: visible.mentions(Base::Earlier), visible, empty, order })
 }
 
 fn order_bases(rel: &Rel, found: &mut Vec<Base>) -> Option<()> {
@@ -149,9 +144,9 @@ fn is_local(formula: &Formula, txn: Var, others: &mut Vec<Var>) -> bool {
             others.push(*var);
             *sort == Sort::Object && is_local(body, txn, others)
         }
-        Formula::Same(left, right) => [left, right]
-            .into_iter()
-            .all(|var| *var == txn || others.contains(var)),
+        Formula::Same(left, right) => {
+            [left, right].into_iter().all(|var| *var == txn || others.contains(var))
+        }
         Formula::Member(vars, Rel::Base(Base::Writers | Base::Readers)) => vars.contains(&txn),
         _ => false,
     }

@@ -63,21 +63,12 @@ impl Reason {
         let named = |place: &Option<usize>| place.as_ref().map_or("the initial state".to_string(), name);
         match self {
             Self::NoSource { reader, object } => {
-                format!(
-                    "{} read {} from somebody who committed",
-                    name(reader),
-                    object_name(*object)
-                )
+                format!("{} read {} from somebody who committed", name(reader), object_name(*object))
             }
             Self::Ordered { by, first, second } => {
                 format!("{} comes before {}: {by}", named(first), name(second))
             }
-            Self::Edge {
-                reader,
-                object,
-                source,
-                writer,
-            } => format!(
+            Self::Edge { reader, object, source, writer } => format!(
                 "if {reader} sees {writer}, {writer} comes before {source}: {reader} read {object} from {source}, and {writer} \
                  wrote {object} too",
                 reader = name(reader),
@@ -93,17 +84,10 @@ impl Reason {
 /// The name of a transaction: its session, and its number there if the session has several.
 pub fn txn_name(history: &SmallHistory, place: usize) -> String {
     let session = history.txns[place].session;
-    let before = history.txns[..place]
-        .iter()
-        .filter(|txn| txn.session == session)
-        .count();
+    let before = history.txns[..place].iter().filter(|txn| txn.session == session).count();
     let is_only = history.txns.iter().filter(|txn| txn.session == session).count() == 1;
     let name = session_name(session);
-    if is_only {
-        name
-    } else {
-        format!("{name}{}", before + 1)
-    }
+    if is_only { name } else { format!("{name}{}", before + 1) }
 }
 
 /// Whether a level allows a history, by a solver.
@@ -185,11 +169,8 @@ impl Question {
                     let before = self.grounding.before[first][second];
                     let fact = self.circuit.implies(table.at(&[first, second]), before);
                     let (first, second) = (self.grounding.place(first), self.grounding.place(second));
-                    let reason = Reason::Ordered {
-                        by: word_of(part),
-                        first,
-                        second: second.expect("not initial"),
-                    };
+                    let reason =
+                        Reason::Ordered { by: word_of(part), first, second: second.expect("not initial") };
                     self.switched(fact, reason);
                 }
             }
@@ -202,9 +183,7 @@ impl Question {
         for reader in 1..count {
             for object in 0..self.grounding.objects {
                 for source in (0..count).filter(|&source| source != reader) {
-                    let reads = self
-                        .grounding
-                        .reads_from_on(&mut self.circuit, object, source, reader);
+                    let reads = self.grounding.reads_from_on(&mut self.circuit, object, source, reader);
                     if reads == Lit::FALSE {
                         continue;
                     }
@@ -215,12 +194,8 @@ impl Question {
                         let fact = self.circuit.implies(guard, self.grounding.before[writer][source]);
                         let place = |txn| self.grounding.place(txn);
                         let reader = place(reader).expect("not initial");
-                        let reason = Reason::Edge {
-                            reader,
-                            object,
-                            source: place(source),
-                            writer: place(writer),
-                        };
+                        let reason =
+                            Reason::Edge { reader, object, source: place(source), writer: place(writer) };
                         self.switched(fact, reason);
                     }
                 }
@@ -246,10 +221,7 @@ impl Question {
                 at = 0;
             }
         }
-        let kept = self
-            .switches
-            .into_iter()
-            .filter(|(switch, _)| switches.contains(switch));
+        let kept = self.switches.into_iter().filter(|(switch, _)| switches.contains(switch));
         Answer::Forbidden(kept.map(|(_, reason)| reason).collect())
     }
 }

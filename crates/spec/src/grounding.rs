@@ -59,9 +59,7 @@ impl Grounding {
             grounding.before = total_order(count, circuit, solver);
         }
         if framework == Framework::Visibility {
-            grounding.visible = (0..count)
-                .map(|_| (0..count).map(|_| circuit.input()).collect())
-                .collect();
+            grounding.visible = (0..count).map(|_| (0..count).map(|_| circuit.input()).collect()).collect();
         }
         grounding
     }
@@ -70,30 +68,21 @@ impl Grounding {
         let mut choices = Vec::new();
         for &(object, value, _) in &self.facts.reads[txn] {
             let writes = |writer: &usize| self.facts.writes[*writer].contains(&(object, value));
-            let writers: Vec<usize> = (0..self.txn_count())
-                .filter(|&writer| writer != txn)
-                .filter(writes)
-                .collect();
+            let writers: Vec<usize> =
+                (0..self.txn_count()).filter(|&writer| writer != txn).filter(writes).collect();
             let only =
                 writers.len() == 1 && self.present[txn] == Lit::TRUE && self.present[writers[0]] == Lit::TRUE;
             let named: Vec<(usize, Lit)> = writers
                 .into_iter()
                 .map(|writer| (writer, if only { Lit::TRUE } else { circuit.input() }))
                 .collect();
-            let any: Vec<Lit> = named
-                .iter()
-                .map(|&(_, choice)| choice)
-                .chain([!self.present[txn]])
-                .collect();
+            let any: Vec<Lit> = named.iter().map(|&(_, choice)| choice).chain([!self.present[txn]]).collect();
             let sourced = circuit.any(any);
-            self.sourced
-                .push((self.facts.original[txn].expect("not initial"), object, sourced));
+            self.sourced.push((self.facts.original[txn].expect("not initial"), object, sourced));
             for (at, &(writer, choice)) in named.iter().enumerate() {
                 solver.require_any(circuit, &[!choice, self.present[writer]]);
                 solver.require_any(circuit, &[!choice, self.present[txn]]);
-                named[..at]
-                    .iter()
-                    .for_each(|&(_, other)| solver.require_any(circuit, &[!choice, !other]));
+                named[..at].iter().for_each(|&(_, other)| solver.require_any(circuit, &[!choice, !other]));
             }
             choices.push((object, named));
         }
@@ -110,40 +99,26 @@ impl Grounding {
     }
 
     pub fn with<'a>(&'a self, circuit: &'a mut Circuit) -> Grounded<'a> {
-        Grounded {
-            grounding: self,
-            circuit,
-        }
+        Grounded { grounding: self, circuit }
     }
 
     pub fn writes(&self, object: Object, txn: usize) -> Lit {
-        if self.facts.writers[object] >> txn & 1 == 1 {
-            self.present[txn]
-        } else {
-            Lit::FALSE
-        }
+        if self.facts.writers[object] >> txn & 1 == 1 { self.present[txn] } else { Lit::FALSE }
     }
 
     pub fn reads_from_on(&self, circuit: &mut Circuit, object: Object, source: usize, reader: usize) -> Lit {
         let reads = self.choices[reader].iter().filter(|&&(read, _)| read == object);
-        let chosen = reads
-            .flat_map(|(_, named)| named)
-            .filter(|&&(writer, _)| writer == source)
-            .map(|&(_, lit)| lit);
+        let chosen =
+            reads.flat_map(|(_, named)| named).filter(|&&(writer, _)| writer == source).map(|&(_, lit)| lit);
         circuit.any(chosen)
     }
 
     fn reads_then(&self, circuit: &mut Circuit, tuple: &[usize]) -> Lit {
-        let &[object, first, second, reader] = tuple else {
-            unreachable!("reads_then has four columns")
-        };
+        let &[object, first, second, reader] = tuple else { unreachable!("reads_then has four columns") };
         let mut result = Lit::FALSE;
         let mut seen_first = Lit::FALSE;
         let choice = |named: &[(usize, Lit)], writer: usize| {
-            named
-                .iter()
-                .find(|&&(candidate, _)| candidate == writer)
-                .map_or(Lit::FALSE, |&(_, lit)| lit)
+            named.iter().find(|&&(candidate, _)| candidate == writer).map_or(Lit::FALSE, |&(_, lit)| lit)
         };
         for (read, named) in &self.choices[reader] {
             if *read == object {
@@ -161,41 +136,29 @@ impl Grounding {
             sources: vec![Vec::new(); history.txns.len()],
             ..Explanation::default()
         };
-        let committed: Vec<usize> = (1..self.txn_count())
-            .filter(|&txn| solver.value(self.present[txn]))
-            .collect();
+        let committed: Vec<usize> =
+            (1..self.txn_count()).filter(|&txn| solver.value(self.present[txn])).collect();
         for &txn in &committed {
             let place = self.place(txn).expect("not initial");
             explanation.committed[place] = true;
             let chosen = |named: &[(usize, Lit)]| {
-                named
-                    .iter()
-                    .find(|&&(_, lit)| solver.value(lit))
-                    .expect("one source")
-                    .0
+                named.iter().find(|&&(_, lit)| solver.value(lit)).expect("one source").0
             };
-            explanation.sources[place] = self.choices[txn]
-                .iter()
-                .map(|(_, named)| self.place(chosen(named)))
-                .collect();
+            explanation.sources[place] =
+                self.choices[txn].iter().map(|(_, named)| self.place(chosen(named))).collect();
         }
         if framework != Framework::History {
             let mut order = committed.clone();
             order.sort_by_key(|&txn| {
-                (1..self.txn_count())
-                    .filter(|&other| solver.value(self.before[other][txn]))
-                    .count()
+                (1..self.txn_count()).filter(|&other| solver.value(self.before[other][txn])).count()
             });
             explanation.order = order.into_iter().filter_map(|txn| self.place(txn)).collect();
         }
         if framework == Framework::Visibility {
-            let pairs = committed
-                .iter()
-                .flat_map(|&seer| committed.iter().map(move |&seen| (seen, seer)));
+            let pairs = committed.iter().flat_map(|&seer| committed.iter().map(move |&seen| (seen, seer)));
             let visible = pairs.filter(|&(seen, seer)| solver.value(self.visible[seen][seer]));
-            explanation.visible = visible
-                .filter_map(|(seen, seer)| Some((self.place(seen)?, self.place(seer)?)))
-                .collect();
+            explanation.visible =
+                visible.filter_map(|(seen, seer)| Some((self.place(seen)?, self.place(seer)?))).collect();
         }
         explanation
     }
@@ -256,11 +219,7 @@ impl Algebra for Grounded<'_> {
     }
 
     fn present(&mut self, sort: Sort, element: usize) -> Lit {
-        if sort == Sort::Txn {
-            self.grounding.present[element]
-        } else {
-            Lit::TRUE
-        }
+        if sort == Sort::Txn { self.grounding.present[element] } else { Lit::TRUE }
     }
 
     fn base(&mut self, base: Base, tuple: &[usize]) -> Lit {
@@ -278,11 +237,7 @@ impl Algebra for Grounded<'_> {
             Base::ReadsThen => this.reads_then(self.circuit, tuple),
             base => Lit::constant(this.facts.holds(base, tuple)),
         };
-        let txns = base
-            .sorts()
-            .iter()
-            .zip(tuple)
-            .filter(|(sort, _)| **sort == Sort::Txn);
+        let txns = base.sorts().iter().zip(tuple).filter(|(sort, _)| **sort == Sort::Txn);
         txns.fold(raw, |lit, (_, &txn)| self.circuit.and(lit, this.present[txn]))
     }
 }

@@ -73,14 +73,8 @@ impl Whole {
         }
         for txn in ones(whole.possible) {
             let small = &history.txns[txn - 1];
-            small
-                .writes
-                .iter()
-                .for_each(|&(object, _)| whole.writers[object] |= 1 << txn);
-            small
-                .reads
-                .iter()
-                .for_each(|&(object, _)| whole.readers[object] |= 1 << txn);
+            small.writes.iter().for_each(|&(object, _)| whole.writers[object] |= 1 << txn);
+            small.reads.iter().for_each(|&(object, _)| whole.readers[object] |= 1 << txn);
         }
         for &set in &whole.writers {
             ones(set).for_each(|txn| whole.conflict.0[txn] |= set & !(1 << txn));
@@ -108,11 +102,7 @@ fn related(count: usize, relation: impl Fn(usize, usize) -> bool) -> Matrix {
 }
 
 fn outcomes(history: &SmallHistory, keep: impl Fn(Outcome) -> bool) -> u16 {
-    let kept = history
-        .txns
-        .iter()
-        .enumerate()
-        .filter(|(_, txn)| keep(txn.outcome));
+    let kept = history.txns.iter().enumerate().filter(|(_, txn)| keep(txn.outcome));
     kept.fold(0, |set, (place, _)| set | 1 << (place + 1))
 }
 
@@ -151,10 +141,8 @@ impl Growth<'_> {
         next.session.0[txn] = self.whole.session.0[txn] & state.placed;
         next.real_time.0[txn] = self.whole.real_time.0[txn] & state.placed;
         next.commit_real_time.0[txn] = self.whole.commit_real_time.0[txn] & state.placed;
-        next.begin_real_time
-            .add_both_ways(&self.whole.begin_real_time, txn, state.placed);
-        next.conflict
-            .add_both_ways(&self.whole.conflict, txn, state.placed);
+        next.begin_real_time.add_both_ways(&self.whole.begin_real_time, txn, state.placed);
+        next.conflict.add_both_ways(&self.whole.conflict, txn, state.placed);
         next.placed |= 1 << txn;
         self.choose_source(next, txn, 0)
     }
@@ -203,10 +191,7 @@ impl Growth<'_> {
                 return false;
             }
         }
-        self.forward
-            .empty
-            .iter()
-            .all(|rel| state.relation(rel).is_empty())
+        self.forward.empty.iter().all(|rel| state.relation(rel).is_empty())
     }
 
     fn explanation(&self) -> Explanation {
@@ -215,10 +200,8 @@ impl Growth<'_> {
         let mut sources = vec![Vec::new(); self.history.txns.len()];
         for &txn in &self.order {
             committed[place(txn)] = true;
-            sources[place(txn)] = self.sources[place(txn)]
-                .iter()
-                .map(|&source| source.checked_sub(1))
-                .collect();
+            sources[place(txn)] =
+                self.sources[place(txn)].iter().map(|&source| source.checked_sub(1)).collect();
         }
         Explanation {
             committed,

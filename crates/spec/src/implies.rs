@@ -38,11 +38,13 @@ impl Implications {
         if let Some((left, right)) = conjunction(circuit, second) {
             return self.implies(circuit, first, left) && self.implies(circuit, first, right);
         }
-        let from_parts = conjunction(circuit, first)
-            .is_some_and(|(left, right)| self.implies(circuit, left, second) || self.implies(circuit, right, second));
+        let from_parts = conjunction(circuit, first).is_some_and(|(left, right)| {
+            self.implies(circuit, left, second) || self.implies(circuit, right, second)
+        });
         from_parts
-            || disjunction(circuit, second)
-                .is_some_and(|(left, right)| self.implies(circuit, first, left) || self.implies(circuit, first, right))
+            || disjunction(circuit, second).is_some_and(|(left, right)| {
+                self.implies(circuit, first, left) || self.implies(circuit, first, right)
+            })
     }
 }
 

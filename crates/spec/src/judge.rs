@@ -67,11 +67,8 @@ pub(crate) fn required_columns(facts: &Facts, rel: &Rel) -> Columns {
     let mut structure = structure(facts, &witness);
     let table = Evaluator::new(&mut structure).table(rel);
     let count = facts.txn_count();
-    let column = |txn: usize| {
-        (0..count)
-            .filter(|&from| table.at(&[from, txn]))
-            .fold(0, |set, from| set | 1 << from)
-    };
+    let column =
+        |txn: usize| (0..count).filter(|&from| table.at(&[from, txn])).fold(0, |set, from| set | 1 << from);
     (0..count).map(column).collect()
 }
 
@@ -80,9 +77,5 @@ fn structure<'a>(facts: &'a Facts, judged: &'a Judged) -> Structure<'a> {
     for (place, &txn) in judged.order.iter().enumerate() {
         position[txn] = place;
     }
-    Structure {
-        facts,
-        visible: &judged.visible,
-        position,
-    }
+    Structure { facts, visible: &judged.visible, position }
 }

@@ -44,16 +44,10 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Spanned>, SpecError> {
             continue;
         }
         let (token, length) = one_token(rest, at)?;
-        found.push(Spanned {
-            token,
-            span: at..at + length,
-        });
+        found.push(Spanned { token, span: at..at + length });
         at += length;
     }
-    found.push(Spanned {
-        token: Token::End,
-        span: text.len()..text.len(),
-    });
+    found.push(Spanned { token: Token::End, span: text.len()..text.len() });
     Ok(found)
 }
 
@@ -122,11 +116,8 @@ mod tests {
 
     #[test]
     fn dashes_join_names_only_from_inside() {
-        let kinds: Vec<Token> = tokens("a-b - c // rest")
-            .unwrap()
-            .into_iter()
-            .map(|spanned| spanned.token)
-            .collect();
+        let kinds: Vec<Token> =
+            tokens("a-b - c // rest").unwrap().into_iter().map(|spanned| spanned.token).collect();
         let name = |text: &str| Token::Name(text.to_string());
         assert_eq!(kinds, [name("a-b"), Token::Symbol("-"), name("c"), Token::End]);
     }

@@ -18,10 +18,7 @@ const FILES: [(&str, &str); 5] = [
 
 /// The text of a file of the standard library.
 pub fn file(name: &str) -> Option<&'static str> {
-    FILES
-        .iter()
-        .find(|(known, _)| *known == name)
-        .map(|&(_, text)| text)
+    FILES.iter().find(|(known, _)| *known == name).map(|&(_, text)| text)
 }
 
 /// The files of the standard library.
@@ -41,17 +38,12 @@ pub fn levels() -> &'static [Level] {
 
 /// A shipped level by its name or any alias.
 pub fn level(name: &str) -> Option<&'static Level> {
-    levels()
-        .iter()
-        .find(|level| level.name == name || level.aliases.iter().any(|alias| alias == name))
+    levels().iter().find(|level| level.name == name || level.aliases.iter().any(|alias| alias == name))
 }
 
 /// The file that defines a shipped level.
 pub fn file_of(level: &Level) -> Option<&'static str> {
-    FILES
-        .iter()
-        .find(|(_, text)| text.contains(&level.text))
-        .map(|&(name, _)| name)
+    FILES.iter().find(|(_, text)| text.contains(&level.text)).map(|&(name, _)| name)
 }
 
 #[cfg(test)]
@@ -69,8 +61,6 @@ mod tests {
     }
 
     fn level_names(level: &Level) -> impl Iterator<Item = &str> {
-        [level.name.as_str()]
-            .into_iter()
-            .chain(level.aliases.iter().map(String::as_str))
+        [level.name.as_str()].into_iter().chain(level.aliases.iter().map(String::as_str))
     }
 }

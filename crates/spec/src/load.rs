@@ -32,16 +32,8 @@ impl Spec {
         text: &str,
         find: &mut dyn FnMut(&str) -> Option<String>,
     ) -> Result<Self, SpecError> {
-        let mut loader = Loader {
-            find,
-            files: Vec::new(),
-            definitions: BTreeMap::new(),
-            levels: Vec::new(),
-        };
-        loader.file(SourceFile {
-            name: name.to_string(),
-            text: text.to_string(),
-        })?;
+        let mut loader = Loader { find, files: Vec::new(), definitions: BTreeMap::new(), levels: Vec::new() };
+        loader.file(SourceFile { name: name.to_string(), text: text.to_string() })?;
         loader.check_definitions()?;
         let levels = loader.levels()?;
         Ok(Self { levels })
@@ -49,9 +41,7 @@ impl Spec {
 
     /// A level by its name or alias.
     pub fn level(&self, name: &str) -> Option<&Level> {
-        self.levels
-            .iter()
-            .find(|level| level.name == name || level.aliases.iter().any(|alias| alias == name))
+        self.levels.iter().find(|level| level.name == name || level.aliases.iter().any(|alias| alias == name))
     }
 }
 
@@ -68,8 +58,7 @@ impl Loader<'_> {
         let items = parse(&file.text).map_err(|error| error.in_file(&file))?;
         self.files.push(file);
         for item in items {
-            self.item(number, item)
-                .map_err(|error| error.in_file(&self.files[number]))?;
+            self.item(number, item).map_err(|error| error.in_file(&self.files[number]))?;
         }
         Ok(())
     }
@@ -80,22 +69,14 @@ impl Loader<'_> {
             Item::Define(definition) => {
                 let name = definition.name.clone();
                 refuse_word(&name)?;
-                if self
-                    .definitions
-                    .insert(name.value.clone(), (file, definition))
-                    .is_some()
-                {
+                if self.definitions.insert(name.value.clone(), (file, definition)).is_some() {
                     return Err(defined_twice(&name));
                 }
                 Ok(())
             }
             Item::Level(level) => {
                 let known = |name: &Name| self.levels.iter().any(|(_, other)| has_name(other, &name.value));
-                if let Some(name) = [&level.name]
-                    .into_iter()
-                    .chain(&level.aliases)
-                    .find(|name| known(name))
-                {
+                if let Some(name) = [&level.name].into_iter().chain(&level.aliases).find(|name| known(name)) {
                     return Err(defined_twice(name));
                 }
                 self.levels.push((file, level));
@@ -108,9 +89,7 @@ impl Loader<'_> {
         if self.files.iter().any(|file| file.name == name.value) {
             return Ok(());
         }
-        let found = library::file(&name.value)
-            .map(str::to_string)
-            .or_else(|| (self.find)(&name.value));
+        let found = library::file(&name.value).map(str::to_string).or_else(|| (self.find)(&name.value));
         let Some(text) = found else {
             let error = SpecError::new(
                 Kind::Include,
@@ -122,10 +101,7 @@ impl Loader<'_> {
                 None => error.hint("no such file"),
             });
         };
-        self.file(SourceFile {
-            name: name.value.clone(),
-            text,
-        })
+        self.file(SourceFile { name: name.value.clone(), text })
     }
 
     /// Definitions nobody uses must be right too. Those that use `visible` or `before` are checked where both exist.
@@ -133,9 +109,7 @@ impl Loader<'_> {
         for (file, definition) in self.definitions.values() {
             let mut checker = Checker::new(&self.definitions, Framework::Visibility, *file);
             checker.defines_visible = true;
-            checker
-                .definition(definition)
-                .map_err(|error| error.in_file(&self.files[checker.file]))?;
+            checker.definition(definition).map_err(|error| error.in_file(&self.files[checker.file]))?;
         }
         Ok(())
     }
@@ -183,11 +157,7 @@ fn refuse_word(name: &Name) -> Checked<()> {
 }
 
 fn defined_twice(name: &Name) -> SpecError {
-    SpecError::new(
-        Kind::DuplicateName,
-        name.span.clone(),
-        format!("`{}` is defined twice", name.value),
-    )
+    SpecError::new(Kind::DuplicateName, name.span.clone(), format!("`{}` is defined twice", name.value))
 }
 
 fn framework_of(item: &LevelItem) -> Checked<Framework> {
@@ -249,11 +219,7 @@ fn once(is_first: bool, word: &Name, clause: &str) -> Checked<()> {
     if is_first {
         return Ok(());
     }
-    Err(SpecError::new(
-        Kind::DuplicateName,
-        word.span.clone(),
-        format!("`{clause}` is given twice"),
-    ))
+    Err(SpecError::new(Kind::DuplicateName, word.span.clone(), format!("`{clause}` is given twice")))
 }
 
 /// What the order must contain cannot itself depend on the order.

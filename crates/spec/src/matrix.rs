@@ -34,17 +34,11 @@ pub(crate) struct Placed<'s> {
 
 impl Matrix {
     fn zip(self, other: Self, operation: impl Fn(u16, u16) -> u16) -> Self {
-        Self(std::array::from_fn(|column| {
-            operation(self.0[column], other.0[column])
-        }))
+        Self(std::array::from_fn(|column| operation(self.0[column], other.0[column])))
     }
 
     fn compose(self, other: Self) -> Self {
-        Self(
-            other
-                .0
-                .map(|middles| ones(middles).fold(0, |from, middle| from | self.0[middle])),
-        )
+        Self(other.0.map(|middles| ones(middles).fold(0, |from, middle| from | self.0[middle])))
     }
 
     fn closure(mut self) -> Self {
@@ -103,9 +97,7 @@ impl Placed<'_> {
             Rel::Inverse(inner) => self.relation(inner).inverse(),
             Rel::Product(left, right) => {
                 let (from, to) = (self.set(left), self.set(right));
-                Matrix(std::array::from_fn(
-                    |column| if to >> column & 1 == 1 { from } else { 0 },
-                ))
+                Matrix(std::array::from_fn(|column| if to >> column & 1 == 1 { from } else { 0 }))
             }
             Rel::Single(..) | Rel::Comprehension(..) => unreachable!("not a forward relation"),
         }
@@ -150,34 +142,21 @@ impl Placed<'_> {
             Formula::Not(inner) => !self.local(inner, txn, objects),
             Formula::And(left, right) => self.local(left, txn, objects) && self.local(right, txn, objects),
             Formula::Or(left, right) => self.local(left, txn, objects) || self.local(right, txn, objects),
-            Formula::All(var, sort, body) => !self.some_object(*sort, var.0, objects, |this, objects| {
-                !this.local(body, txn, objects)
-            }),
-            Formula::Exists(var, sort, body) => self.some_object(*sort, var.0, objects, |this, objects| {
-                this.local(body, txn, objects)
-            }),
+            Formula::All(var, sort, body) => {
+                !self.some_object(*sort, var.0, objects, |this, objects| !this.local(body, txn, objects))
+            }
+            Formula::Exists(var, sort, body) => {
+                self.some_object(*sort, var.0, objects, |this, objects| this.local(body, txn, objects))
+            }
             Formula::Same(left, right) => {
                 let value = |var: u32| {
-                    objects
-                        .iter()
-                        .rev()
-                        .find(|(bound, _)| *bound == var)
-                        .map(|&(_, object)| object)
+                    objects.iter().rev().find(|(bound, _)| *bound == var).map(|&(_, object)| object)
                 };
                 value(left.0) == value(right.0)
             }
             Formula::Member(vars, Rel::Base(base)) => {
-                let object = objects
-                    .iter()
-                    .rev()
-                    .find(|(bound, _)| *bound == vars[0].0)
-                    .expect("bound")
-                    .1;
-                let of_object = if *base == Base::Writers {
-                    self.writers
-                } else {
-                    self.readers
-                };
+                let object = objects.iter().rev().find(|(bound, _)| *bound == vars[0].0).expect("bound").1;
+                let of_object = if *base == Base::Writers { self.writers } else { self.readers };
                 of_object[object] >> txn & 1 == 1
             }
             _ => unreachable!("not a local formula"),

@@ -23,11 +23,7 @@ pub fn edge(visible: &Rel) -> Formula {
         .and(sees);
     let body = guard.implies(Formula::Member(vec![T2, T1], Rel::Base(Base::Before)));
     let all = |var, sort, body| Formula::All(var, sort, Box::new(body));
-    all(
-        X,
-        Sort::Object,
-        all(T1, Sort::Txn, all(T2, Sort::Txn, all(T3, Sort::Txn, body))),
-    )
+    all(X, Sort::Object, all(T1, Sort::Txn, all(T2, Sort::Txn, all(T3, Sort::Txn, body))))
 }
 
 /// Every read takes the last visible write: its source is visible, and every other visible writer comes before it.
@@ -79,10 +75,7 @@ fn at_read(rel: &Rel) -> Rel {
     match rel {
         Rel::Base(Base::Earlier) => {
             let then = Formula::Member(vec![X, S, T1, T], Rel::Base(Base::ReadsThen));
-            Rel::Comprehension(
-                vec![(S, Sort::Txn), (T, Sort::Txn)],
-                Box::new(then.and(Formula::Same(T, T3))),
-            )
+            Rel::Comprehension(vec![(S, Sort::Txn), (T, Sort::Txn)], Box::new(then.and(Formula::Same(T, T3))))
         }
         Rel::Union(left, right) => Rel::Union(again(left), again(right)),
         Rel::Inter(left, right) => Rel::Inter(again(left), again(right)),

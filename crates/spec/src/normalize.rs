@@ -72,11 +72,7 @@ fn from_edges(level: &Level, one_source: bool) -> Option<Level> {
         }
     }
     let require = rest.into_iter().cloned().fold(Formula::Const(true), Formula::and);
-    Some(Level {
-        visible: Some(united(visible)?),
-        require,
-        ..level.clone()
-    })
+    Some(Level { visible: Some(united(visible)?), require, ..level.clone() })
 }
 
 fn from_visibility(level: &Level) -> Option<Level> {
@@ -111,13 +107,7 @@ fn from_visibility(level: &Level) -> Option<Level> {
     } else {
         base
     };
-    Some(Level {
-        framework: Framework::CommitOrder,
-        order,
-        visible: Some(visible),
-        require,
-        ..level.clone()
-    })
+    Some(Level { framework: Framework::CommitOrder, order, visible: Some(visible), require, ..level.clone() })
 }
 
 fn within_before(rel: &Rel) -> Formula {
@@ -140,10 +130,7 @@ fn either_way(less: &Rel, more: &Rel) -> Option<Rel> {
     Some(match less {
         Rel::Every(_) => before,
         Rel::Base(Base::Conflict) => less.clone().inter(before),
-        less => less
-            .clone()
-            .union(Rel::Inverse(Box::new(less.clone())))
-            .inter(before),
+        less => less.clone().union(Rel::Inverse(Box::new(less.clone()))).inter(before),
     })
 }
 
@@ -173,15 +160,11 @@ pub(crate) fn relation_of(t2: Var, t3: Var, bound: &[(Var, Sort)], rest: Vec<For
         return side(left).union(side(right));
     }
     if bound.is_empty() && rest.len() > 1 {
-        let parts = rest
-            .into_iter()
-            .map(|formula| relation_of(t2, t3, &[], vec![formula]));
+        let parts = rest.into_iter().map(|formula| relation_of(t2, t3, &[], vec![formula]));
         return parts.reduce(Rel::inter).expect("more than one part");
     }
     let body = rest.into_iter().fold(Formula::Const(true), Formula::and);
-    let body = bound.iter().rev().fold(body, |body, &(var, sort)| {
-        Formula::Exists(var, sort, Box::new(body))
-    });
+    let body = bound.iter().rev().fold(body, |body, &(var, sort)| Formula::Exists(var, sort, Box::new(body)));
     match body {
         Formula::Member(vars, rel) if vars == [t3] => {
             Rel::Product(Box::new(Rel::Every(vec![Sort::Txn])), Box::new(rel))

@@ -57,18 +57,9 @@ pub fn witness(facts: &Facts, level: &Level) -> Option<Judged> {
     }
     let mut required = required_columns(facts, &level.order);
     if level.framework == Framework::Visibility {
-        required
-            .iter_mut()
-            .zip(&facts.reads_from)
-            .for_each(|(column, sources)| *column |= sources);
+        required.iter_mut().zip(&facts.reads_from).for_each(|(column, sources)| *column |= sources);
     }
-    let mut search = Search {
-        facts,
-        level,
-        demand: &demand,
-        required,
-        judged: Judged::default(),
-    };
+    let mut search = Search { facts, level, demand: &demand, required, judged: Judged::default() };
     search.judged.visible = vec![0; facts.txn_count()];
     search.extend(0).then_some(search.judged)
 }
@@ -87,11 +78,7 @@ impl Search<'_> {
             return judge(self.facts, &self.judged, self.demand);
         }
         // The initial transaction comes first in every witness.
-        let choices = if placed == 0 {
-            0..1
-        } else {
-            1..self.facts.txn_count()
-        };
+        let choices = if placed == 0 { 0..1 } else { 1..self.facts.txn_count() };
         for txn in choices {
             let is_free = placed >> txn & 1 == 0 && self.required[txn] & !placed == 0;
             if is_free && self.place(txn, placed) {
@@ -139,12 +126,7 @@ impl Search<'_> {
     fn reads_last_visible(&self, txn: usize, view: TxnSet) -> bool {
         self.facts.reads[txn].iter().all(|&(object, _, source)| {
             let seen = view & self.facts.writers[object];
-            self.judged
-                .order
-                .iter()
-                .rev()
-                .find(|&&other| seen >> other & 1 == 1)
-                == Some(&source)
+            self.judged.order.iter().rev().find(|&&other| seen >> other & 1 == 1) == Some(&source)
         })
     }
 }
@@ -155,25 +137,13 @@ fn explanation(history: &SmallHistory, facts: &Facts, judged: &Judged) -> Explan
     for (txn, &original) in facts.original.iter().enumerate() {
         let Some(place) = original else { continue };
         committed[place] = true;
-        sources[place] = facts.reads[txn]
-            .iter()
-            .map(|&(_, _, source)| facts.original[source])
-            .collect();
+        sources[place] = facts.reads[txn].iter().map(|&(_, _, source)| facts.original[source]).collect();
     }
-    let order = judged
-        .order
-        .iter()
-        .filter_map(|&txn| facts.original[txn])
-        .collect();
+    let order = judged.order.iter().filter_map(|&txn| facts.original[txn]).collect();
     let mut visible = Vec::new();
     for (txn, &view) in judged.visible.iter().enumerate() {
         let seen = (0..facts.txn_count()).filter(|other| view >> other & 1 == 1);
         visible.extend(seen.filter_map(|other| Some((facts.original[other]?, facts.original[txn]?))));
     }
-    Explanation {
-        committed,
-        sources,
-        order,
-        visible,
-    }
+    Explanation { committed, sources, order, visible }
 }

@@ -20,10 +20,7 @@ const RESERVED: [&str; 19] = [
 
 /// Reads a whole file.
 pub(crate) fn parse(text: &str) -> Parsed<Vec<Item>> {
-    let mut parser = Parser {
-        tokens: tokens(text)?,
-        at: 0,
-    };
+    let mut parser = Parser { tokens: tokens(text)?, at: 0 };
     let mut items = Vec::new();
     while parser.peek() != &Token::End {
         items.push(parser.item()?);
@@ -80,11 +77,7 @@ impl Parser {
     }
 
     fn expect(&mut self, symbol: &str, place: &str) -> Parsed<()> {
-        if self.accept(symbol) {
-            Ok(())
-        } else {
-            Err(self.unexpected(&format!("`{symbol}` {place}")))
-        }
+        if self.accept(symbol) { Ok(()) } else { Err(self.unexpected(&format!("`{symbol}` {place}"))) }
     }
 
     fn unexpected(&self, wanted: &str) -> SpecError {
@@ -95,11 +88,7 @@ impl Parser {
             Token::Symbol(symbol) => format!("`{symbol}`"),
             Token::End => "the end of the file".to_string(),
         };
-        SpecError::new(
-            SpecErrorKind::Syntax,
-            self.span(),
-            format!("expected {wanted}, found {found}"),
-        )
+        SpecError::new(SpecErrorKind::Syntax, self.span(), format!("expected {wanted}, found {found}"))
     }
 
     fn name(&mut self, what: &str) -> Parsed<Name> {
@@ -160,11 +149,7 @@ impl Parser {
             self.expect(")", "after the parameters")?;
         }
         self.expect("=", "before the body of the definition")?;
-        Ok(Definition {
-            name,
-            parameters,
-            body: self.expr()?,
-        })
+        Ok(Definition { name, parameters, body: self.expr()? })
     }
 
     fn level(&mut self, doc: String) -> Parsed<LevelItem> {
@@ -177,31 +162,17 @@ impl Parser {
                 aliases.push(self.name("another name of the level")?);
             }
         }
-        let framework = if self.accept_word("over") {
-            Some(self.name("a framework")?)
-        } else {
-            None
-        };
+        let framework = if self.accept_word("over") { Some(self.name("a framework")?) } else { None };
         self.expect(":", "before what the level demands")?;
         let mut clauses = vec![self.clause()?];
         while self.accept(",") {
             clauses.push(self.clause()?);
         }
-        Ok(LevelItem {
-            name,
-            doc,
-            aliases,
-            framework,
-            clauses,
-            span: start..self.end_of_last(),
-        })
+        Ok(LevelItem { name, doc, aliases, framework, clauses, span: start..self.end_of_last() })
     }
 
     fn clause(&mut self) -> Parsed<Clause> {
-        let keyword = Node {
-            value: String::new(),
-            span: self.span(),
-        };
+        let keyword = Node { value: String::new(), span: self.span() };
         let assigns = matches!(self.tokens.get(self.at + 1), Some(next) if next.token == Token::Symbol("="));
         if assigns && self.accept_word("visible") {
             self.advance();
@@ -223,10 +194,7 @@ impl Parser {
                 names.push(self.name("a variable")?);
             }
             self.expect(":", "between the variables and what they range over")?;
-            bindings.push(Binding {
-                names,
-                domain: self.binary(6)?,
-            });
+            bindings.push(Binding { names, domain: self.binary(6)? });
             if !self.accept(",") {
                 return Ok(bindings);
             }
@@ -246,11 +214,7 @@ impl Parser {
                 }
                 self.advance();
                 // Implication groups to the right, everything else to the left.
-                let right = self.binary(if operator == Binary::Implies {
-                    power
-                } else {
-                    power + 1
-                })?;
+                let right = self.binary(if operator == Binary::Implies { power } else { power + 1 })?;
                 left = joined(
                     ExprKind::Binary(operator, left.clone().into(), right.clone().into()),
                     &left,
@@ -301,19 +265,11 @@ impl Parser {
         let start = self.span().start;
         if self.accept("!") || self.accept_word("not") {
             let inner = self.binary(COMPARISON)?;
-            return Ok(from(
-                start,
-                ExprKind::Unary(Unary::Not, inner.clone().into()),
-                &inner,
-            ));
+            return Ok(from(start, ExprKind::Unary(Unary::Not, inner.clone().into()), &inner));
         }
         if self.accept("~") {
             let inner = self.postfix()?;
-            return Ok(from(
-                start,
-                ExprKind::Unary(Unary::Inverse, inner.clone().into()),
-                &inner,
-            ));
+            return Ok(from(start, ExprKind::Unary(Unary::Inverse, inner.clone().into()), &inner));
         }
         match self.quantifier() {
             Some(quantifier) => self.quantified(quantifier, start),
@@ -329,10 +285,7 @@ impl Parser {
             ("one", Quantifier::One),
             ("lone", Quantifier::Lone),
         ];
-        words
-            .into_iter()
-            .find(|(word, _)| self.accept_word(word))
-            .map(|(_, quantifier)| quantifier)
+        words.into_iter().find(|(word, _)| self.accept_word(word)).map(|(_, quantifier)| quantifier)
     }
 
     fn quantified(&mut self, quantifier: Quantifier, start: usize) -> Parsed<Expr> {
@@ -340,21 +293,13 @@ impl Parser {
             let bindings = self.bindings()?;
             self.expect(".", "between the variables and the formula")?;
             let body = self.expr()?;
-            return Ok(from(
-                start,
-                ExprKind::Quantified(quantifier, bindings, body.clone().into()),
-                &body,
-            ));
+            return Ok(from(start, ExprKind::Quantified(quantifier, bindings, body.clone().into()), &body));
         }
         if quantifier == Quantifier::All {
             return Err(self.unexpected("variables after `all`, as in `all t : txn . ...`"));
         }
         let relation = self.binary(COMPARISON + 1)?;
-        Ok(from(
-            start,
-            ExprKind::Counted(quantifier, relation.clone().into()),
-            &relation,
-        ))
+        Ok(from(start, ExprKind::Counted(quantifier, relation.clone().into()), &relation))
     }
 
     /// Whether `name, name :` comes next, which begins variables and cannot begin a relation.
@@ -388,10 +333,7 @@ impl Parser {
             } else {
                 return Ok(left);
             };
-            left = Node {
-                value: kind,
-                span: left.span.start..self.end_of_last(),
-            };
+            left = Node { value: kind, span: left.span.start..self.end_of_last() };
         }
     }
 
@@ -409,10 +351,7 @@ impl Parser {
         }
         let name = if self.accept_word("txn") || self.accept_word("acyclic") {
             let span = start..self.end_of_last();
-            Node {
-                value: if span.len() == 3 { "txn" } else { "acyclic" }.to_string(),
-                span,
-            }
+            Node { value: if span.len() == 3 { "txn" } else { "acyclic" }.to_string(), span }
         } else {
             self.name("a relation, a variable or a formula")?
         };
@@ -420,10 +359,7 @@ impl Parser {
             let arguments = self.list(")", "after the arguments")?;
             return Ok(self.since(start, ExprKind::Call(name, arguments)));
         }
-        Ok(Node {
-            value: ExprKind::Name(name.value),
-            span: name.span,
-        })
+        Ok(Node { value: ExprKind::Name(name.value), span: name.span })
     }
 
     fn parenthesised(&mut self, start: usize) -> Parsed<Expr> {
@@ -445,25 +381,16 @@ impl Parser {
     }
 
     fn since(&self, start: usize, value: ExprKind) -> Expr {
-        Node {
-            value,
-            span: start..self.end_of_last(),
-        }
+        Node { value, span: start..self.end_of_last() }
     }
 }
 
 const COMPARISON: u8 = 5;
 
 fn joined(value: ExprKind, left: &Expr, right: &Expr) -> Expr {
-    Node {
-        value,
-        span: left.span.start..right.span.end,
-    }
+    Node { value, span: left.span.start..right.span.end }
 }
 
 fn from(start: usize, value: ExprKind, last: &Expr) -> Expr {
-    Node {
-        value,
-        span: start..last.span.end,
-    }
+    Node { value, span: start..last.span.end }
 }

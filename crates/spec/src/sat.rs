@@ -24,38 +24,24 @@ pub struct Proof {
 impl Proof {
     /// The clauses given as DIMACS text; `comment` lines go first.
     pub fn dimacs(&self, comment: &str) -> String {
-        let variables = self
-            .given
-            .iter()
-            .flatten()
-            .map(|lit| lit.unsigned_abs())
-            .max()
-            .unwrap_or(0);
+        let variables = self.given.iter().flatten().map(|lit| lit.unsigned_abs()).max().unwrap_or(0);
         let mut text = String::new();
-        comment
-            .lines()
-            .for_each(|line| writeln!(text, "c {line}").expect("text grows"));
+        comment.lines().for_each(|line| writeln!(text, "c {line}").expect("text grows"));
         writeln!(text, "p cnf {variables} {}", self.given.len()).expect("text grows");
-        self.given
-            .iter()
-            .for_each(|clause| write_clause(&mut text, clause));
+        self.given.iter().for_each(|clause| write_clause(&mut text, clause));
         text
     }
 
     /// The clauses learnt as DRAT text.
     pub fn drat(&self) -> String {
         let mut text = String::new();
-        self.learnt
-            .iter()
-            .for_each(|clause| write_clause(&mut text, clause));
+        self.learnt.iter().for_each(|clause| write_clause(&mut text, clause));
         text
     }
 }
 
 fn write_clause(text: &mut String, clause: &[i32]) {
-    clause
-        .iter()
-        .for_each(|lit| write!(text, "{lit} ").expect("text grows"));
+    clause.iter().for_each(|lit| write!(text, "{lit} ").expect("text grows"));
     text.push_str("0\n");
 }
 
@@ -67,10 +53,7 @@ struct Recorder {
 impl Callbacks for Recorder {
     fn on_new_clause(&mut self, clause: &[SatLit], kind: clause::Kind) {
         if let (Some(proof), clause::Kind::Learnt) = (&self.proof, kind) {
-            proof
-                .borrow_mut()
-                .learnt
-                .push(clause.iter().map(|&lit| numbered(lit)).collect());
+            proof.borrow_mut().learnt.push(clause.iter().map(|&lit| numbered(lit)).collect());
         }
     }
 }
@@ -105,13 +88,7 @@ impl Solver {
         let proof = log.then(|| Rc::new(RefCell::new(Proof::default())));
         let recorder = Recorder { proof: proof.clone() };
         let sat = batsat::Solver::new(SolverOpts::default(), recorder);
-        Self {
-            sat,
-            vars: Vec::new(),
-            written: Vec::new(),
-            proof,
-            clause_count: 0,
-        }
+        Self { sat, vars: Vec::new(), written: Vec::new(), proof, clause_count: 0 }
     }
 
     /// How many clauses were given.
@@ -201,10 +178,7 @@ impl Solver {
             let mut parts = Vec::new();
             self.flatten(circuit, !left, false, &mut parts);
             self.flatten(circuit, !right, false, &mut parts);
-            let mut clause: Vec<SatLit> = parts
-                .into_iter()
-                .map(|part| self.sat_lit(circuit, part))
-                .collect();
+            let mut clause: Vec<SatLit> = parts.into_iter().map(|part| self.sat_lit(circuit, part)).collect();
             clause.push(SatLit::new(var, true));
             self.add(&mut clause);
         } else {
@@ -222,10 +196,8 @@ impl Solver {
             _ => {
                 let mut parts = Vec::new();
                 self.flatten(circuit, lit, false, &mut parts);
-                let mut clause: Vec<SatLit> = parts
-                    .into_iter()
-                    .map(|part| self.sat_lit(circuit, part))
-                    .collect();
+                let mut clause: Vec<SatLit> =
+                    parts.into_iter().map(|part| self.sat_lit(circuit, part)).collect();
                 clause.push(SatLit::new(output, false));
                 self.add(&mut clause);
             }
@@ -235,20 +207,14 @@ impl Solver {
     fn add(&mut self, clause: &mut Vec<SatLit>) {
         self.clause_count += 1;
         if let Some(proof) = &self.proof {
-            proof
-                .borrow_mut()
-                .given
-                .push(clause.iter().map(|&lit| numbered(lit)).collect());
+            proof.borrow_mut().given.push(clause.iter().map(|&lit| numbered(lit)).collect());
         }
         self.sat.add_clause_reuse(clause);
     }
 
     /// Whether all demands and all assumptions can be true together.
     pub fn solve(&mut self, circuit: &Circuit, assumptions: &[Lit]) -> bool {
-        let assumptions: Vec<SatLit> = assumptions
-            .iter()
-            .map(|&lit| self.sat_lit(circuit, lit))
-            .collect();
+        let assumptions: Vec<SatLit> = assumptions.iter().map(|&lit| self.sat_lit(circuit, lit)).collect();
         let result = self.sat.solve_limited(&assumptions);
         assert_ne!(result, lbool::UNDEF, "the search has no limit");
         result == lbool::TRUE
@@ -275,12 +241,7 @@ impl Solver {
                 self.sat.unsat_core_contains_lit(sat_lit) || self.sat.unsat_core_contains_lit(!sat_lit)
             })
             .collect();
-        assumptions
-            .iter()
-            .zip(failed)
-            .filter(|&(_, failed)| failed)
-            .map(|(&lit, _)| lit)
-            .collect()
+        assumptions.iter().zip(failed).filter(|&(_, failed)| failed).map(|(&lit, _)| lit).collect()
     }
 
     /// What was logged so far; with no model left, the proof ends with the empty clause.

@@ -68,11 +68,7 @@ impl SmallTimes {
 
     /// A transaction of which only its whole span is known.
     pub fn span(begin: i64, end: Option<i64>) -> Self {
-        Self {
-            begin_request: Some(begin),
-            commit_response: end,
-            ..Self::default()
-        }
+        Self { begin_request: Some(begin), commit_response: end, ..Self::default() }
     }
 }
 
@@ -90,10 +86,7 @@ impl SmallTxn {
 
     /// The final value it writes to an object.
     pub fn written(&self, object: Object) -> Option<Value> {
-        self.writes
-            .iter()
-            .find(|&&(written, _)| written == object)
-            .map(|&(_, value)| value)
+        self.writes.iter().find(|&&(written, _)| written == object).map(|&(_, value)| value)
     }
 }
 
@@ -133,28 +126,19 @@ impl SmallHistory {
 
     /// Whether the first ended before the second began.
     pub fn in_real_time(&self, first: usize, second: usize) -> bool {
-        let (end, begin) = (
-            self.txns[first].times.commit_response,
-            self.txns[second].times.begin_request,
-        );
+        let (end, begin) = (self.txns[first].times.commit_response, self.txns[second].times.begin_request);
         first != second && self.surely_before(first, end, second, begin)
     }
 
     /// Whether the first committed before the second committed.
     pub fn in_commit_real_time(&self, first: usize, second: usize) -> bool {
-        let (end, commit) = (
-            self.txns[first].times.commit_response,
-            self.txns[second].times.commit_request,
-        );
+        let (end, commit) = (self.txns[first].times.commit_response, self.txns[second].times.commit_request);
         first != second && self.surely_before(first, end, second, commit)
     }
 
     /// Whether the first began before the second committed.
     pub fn in_begin_real_time(&self, first: usize, second: usize) -> bool {
-        let (begin, commit) = (
-            self.txns[first].times.begin_response,
-            self.txns[second].times.commit_request,
-        );
+        let (begin, commit) = (self.txns[first].times.begin_response, self.txns[second].times.commit_request);
         first != second && self.surely_before(first, begin, second, commit)
     }
 
@@ -165,17 +149,13 @@ impl SmallHistory {
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut names: (Vec<String>, Vec<String>) = Default::default();
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-        let txns = lines
-            .map(|line| parse_line(line, &mut names))
-            .collect::<Result<_, _>>()?;
+        let txns = lines.map(|line| parse_line(line, &mut names)).collect::<Result<_, _>>()?;
         Ok(Self::new(txns))
     }
 }
 
 fn parse_line(line: &str, (sessions, objects): &mut (Vec<String>, Vec<String>)) -> Result<SmallTxn, String> {
-    let (label, ops) = line
-        .split_once(':')
-        .ok_or_else(|| format!("no label in `{line}`"))?;
+    let (label, ops) = line.split_once(':').ok_or_else(|| format!("no label in `{line}`"))?;
     let outcome = match label.chars().last() {
         Some('?') => Outcome::Unknown,
         Some('!') => Outcome::Aborted,
@@ -184,9 +164,8 @@ fn parse_line(line: &str, (sessions, objects): &mut (Vec<String>, Vec<String>)) 
     let mut txn = SmallTxn::committed(place_of(sessions, label.trim_end_matches(['?', '!'])), &[], &[]);
     txn.outcome = outcome;
     for op in ops.split_whitespace() {
-        let parts = op
-            .split_once(")=")
-            .and_then(|(head, value)| Some((head.split_once('(')?, value.parse().ok()?)));
+        let parts =
+            op.split_once(")=").and_then(|(head, value)| Some((head.split_once('(')?, value.parse().ok()?)));
         let Some(((kind, object), value)) = parts else {
             return Err(format!("`{op}` is neither r(x)=v nor w(x)=v"));
         };

@@ -18,12 +18,7 @@ pub struct Word {
 }
 
 const fn word(name: &'static str, short: &'static str, base: Base, meaning: &'static str) -> Word {
-    Word {
-        name,
-        short,
-        base,
-        meaning,
-    }
+    Word { name, short, base, meaning }
 }
 
 /// All of them.
@@ -58,30 +53,10 @@ pub const WORDS: [Word; 16] = [
         Base::BeginRealTime,
         "the first began before the second committed, by the clocks",
     ),
-    word(
-        "before",
-        "co",
-        Base::Before,
-        "the witness: a total order that begins with the initial transaction",
-    ),
-    word(
-        "visible",
-        "vis",
-        Base::Visible,
-        "the witness: what each transaction sees",
-    ),
-    word(
-        "conflict",
-        "conf",
-        Base::Conflict,
-        "two different transactions that write the same object",
-    ),
-    word(
-        "writers",
-        "writes_to",
-        Base::Writers,
-        "(object, txn): `writers[x]` are those that write x",
-    ),
+    word("before", "co", Base::Before, "the witness: a total order that begins with the initial transaction"),
+    word("visible", "vis", Base::Visible, "the witness: what each transaction sees"),
+    word("conflict", "conf", Base::Conflict, "two different transactions that write the same object"),
+    word("writers", "writes_to", Base::Writers, "(object, txn): `writers[x]` are those that write x"),
     word(
         "readers",
         "reads_of",
@@ -100,12 +75,7 @@ pub const WORDS: [Word; 16] = [
         Base::Reads,
         "(txn, object, value): a value it reads that is not its own",
     ),
-    word(
-        "initial",
-        "t0",
-        Base::Initial,
-        "the transaction that wrote the initial state",
-    ),
+    word("initial", "t0", Base::Initial, "the transaction that wrote the initial state"),
     word(
         "reads_then",
         "then",
@@ -155,10 +125,7 @@ pub(crate) fn base_of(name: &str) -> Option<Base> {
     if name == "ar" {
         return Some(Base::Before);
     }
-    WORDS
-        .iter()
-        .find(|word| word.name == name || word.short == name)
-        .map(|word| word.base)
+    WORDS.iter().find(|word| word.name == name || word.short == name).map(|word| word.base)
 }
 
 /// The known name closest to a wrong one, if it is close.

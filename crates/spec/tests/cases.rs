@@ -29,29 +29,17 @@ fn write_skew() {
 
 #[test]
 fn lost_update() {
-    check(
-        "a: r(x)=0 w(x)=1\nb: r(x)=0 w(x)=2",
-        &["prefix", "causal"],
-        &["si", "psi", "ua", "nlu", "ser"],
-    );
+    check("a: r(x)=0 w(x)=1\nb: r(x)=0 w(x)=2", &["prefix", "causal"], &["si", "psi", "ua", "nlu", "ser"]);
 }
 
 #[test]
 fn long_fork() {
-    check(
-        "a: w(x)=1\nb: w(y)=1\nc: r(x)=1 r(y)=0\nd: r(x)=0 r(y)=1",
-        &["psi", "causal"],
-        &["prefix", "si"],
-    );
+    check("a: w(x)=1\nb: w(y)=1\nc: r(x)=1 r(y)=0\nd: r(x)=0 r(y)=1", &["psi", "causal"], &["prefix", "si"]);
 }
 
 #[test]
 fn causality_violation() {
-    check(
-        "a: w(x)=1\nb: r(x)=1 w(y)=1\nc: r(x)=0 r(y)=1",
-        &["ra", "rc"],
-        &["causal", "prefix"],
-    );
+    check("a: w(x)=1\nb: r(x)=1 w(y)=1\nc: r(x)=0 r(y)=1", &["ra", "rc"], &["causal", "prefix"]);
 }
 
 #[test]
@@ -104,11 +92,7 @@ fn timed(text: &str, times: &[(i64, i64)]) -> SmallHistory {
 #[test]
 fn real_time_separates_the_snapshot_levels() {
     let stale = timed("a: w(x)=1\nb: r(x)=0", &[(0, 1), (2, 3)]);
-    check_history(
-        &stale,
-        &["gsi", "strong-session-si", "si", "session-ser"],
-        &["strong-si", "strict-ser"],
-    );
+    check_history(&stale, &["gsi", "strong-session-si", "si", "session-ser"], &["strong-si", "strict-ser"]);
     let from_the_future = timed("a: w(x)=1\nb: r(x)=1", &[(2, 3), (0, 1)]);
     check_history(
         &from_the_future,
@@ -116,11 +100,7 @@ fn real_time_separates_the_snapshot_levels() {
         &["gsi", "strong-session-si", "strong-si", "strict-ser"],
     );
     let from_a_concurrent_one = timed("a: w(x)=1\nb: r(x)=1", &[(0, 3), (2, 5)]);
-    check_history(
-        &from_a_concurrent_one,
-        &["si", "strict-ser"],
-        &["gsi", "strong-si"],
-    );
+    check_history(&from_a_concurrent_one, &["si", "strict-ser"], &["gsi", "strong-si"]);
 }
 
 #[test]

@@ -9,10 +9,7 @@ use spec::{Outcome, SmallHistory, library, oracle};
 const SEED: u64 = 0x150_5C09E;
 
 fn allows(history: &SmallHistory, level: &str) -> bool {
-    oracle::holds(
-        history,
-        library::level(level).unwrap_or_else(|| panic!("no level {level}")),
-    )
+    oracle::holds(history, library::level(level).unwrap_or_else(|| panic!("no level {level}")))
 }
 
 fn for_random_histories(count: usize, shapes: &[Shape], mut visit: impl FnMut(usize, &SmallHistory)) {
@@ -23,54 +20,24 @@ fn for_random_histories(count: usize, shapes: &[Shape], mut visit: impl FnMut(us
     }
 }
 
-const PLAIN: Shape = Shape {
-    txns: 4,
-    objects: 2,
-    sessions: 3,
-    duplicates: false,
-    outcomes: false,
-    times: false,
-};
+const PLAIN: Shape =
+    Shape { txns: 4, objects: 2, sessions: 3, duplicates: false, outcomes: false, times: false };
 
 #[test]
 fn growing_an_order_agrees_with_complete_orders() {
     let shapes = [
         PLAIN,
-        Shape {
-            txns: 3,
-            duplicates: true,
-            outcomes: true,
-            ..PLAIN
-        },
-        Shape {
-            txns: 4,
-            outcomes: true,
-            times: true,
-            ..PLAIN
-        },
-        Shape {
-            txns: 3,
-            duplicates: true,
-            outcomes: true,
-            times: true,
-            sessions: 2,
-            ..PLAIN
-        },
+        Shape { txns: 3, duplicates: true, outcomes: true, ..PLAIN },
+        Shape { txns: 4, outcomes: true, times: true, ..PLAIN },
+        Shape { txns: 3, duplicates: true, outcomes: true, times: true, sessions: 2, ..PLAIN },
     ];
-    let levels: Vec<_> = library::levels()
-        .iter()
-        .filter(|level| level.visible.is_some())
-        .collect();
+    let levels: Vec<_> = library::levels().iter().filter(|level| level.visible.is_some()).collect();
     let mut verdicts = [0, 0];
     for_random_histories(1500, &shapes, |round, history| {
         let level = levels[round % levels.len()];
         let grown = oracle::holds(history, level);
         let complete = oracle::decide_by_complete_witnesses(history, level).is_some();
-        assert_eq!(
-            grown, complete,
-            "{} with seed {SEED}, round {round}:\n{history}",
-            level.name
-        );
+        assert_eq!(grown, complete, "{} with seed {SEED}, round {round}:\n{history}", level.name);
         verdicts[usize::from(grown)] += 1;
     });
     assert!(
@@ -93,15 +60,7 @@ fn the_frameworks_agree_with_the_one_line_levels() {
         ("parallel-si", &["psi-c"]),
         ("no-lost-update", &["nlu-c"]),
     ];
-    let shapes = [
-        PLAIN,
-        Shape {
-            txns: 3,
-            objects: 3,
-            duplicates: true,
-            ..PLAIN
-        },
-    ];
+    let shapes = [PLAIN, Shape { txns: 3, objects: 3, duplicates: true, ..PLAIN }];
     for_random_histories(400, &shapes, |round, history| {
         let (line, others) = same[round % same.len()];
         for other in others {
@@ -128,18 +87,11 @@ fn serializable_by_running(history: &SmallHistory, with_sessions: bool) -> bool 
             if !possible || (with_sessions && done.iter().any(out_of_session)) {
                 continue;
             }
-            if history.txns[txn]
-                .reads
-                .iter()
-                .any(|&(object, value)| store[object] != value)
-            {
+            if history.txns[txn].reads.iter().any(|&(object, value)| store[object] != value) {
                 continue;
             }
             let mut after = store.to_vec();
-            history.txns[txn]
-                .writes
-                .iter()
-                .for_each(|&(object, value)| after[object] = value);
+            history.txns[txn].writes.iter().for_each(|&(object, value)| after[object] = value);
             done.push(txn);
             if run(history, with_sessions, done, &after) {
                 return true;
@@ -148,39 +100,20 @@ fn serializable_by_running(history: &SmallHistory, with_sessions: bool) -> bool 
         }
         false
     }
-    run(
-        history,
-        with_sessions,
-        &mut Vec::new(),
-        &vec![0; history.object_count()],
-    )
+    run(history, with_sessions, &mut Vec::new(), &vec![0; history.object_count()])
 }
 
 #[test]
 fn serializable_means_that_one_can_run_them_one_at_a_time() {
     let shapes = [
         PLAIN,
-        Shape {
-            txns: 5,
-            duplicates: true,
-            outcomes: true,
-            ..PLAIN
-        },
-        Shape {
-            txns: 6,
-            duplicates: true,
-            sessions: 2,
-            ..PLAIN
-        },
+        Shape { txns: 5, duplicates: true, outcomes: true, ..PLAIN },
+        Shape { txns: 6, duplicates: true, sessions: 2, ..PLAIN },
     ];
     for_random_histories(6000, &shapes, |round, history| {
         for (level, with_sessions) in [("serializable", false), ("session-serializable", true)] {
             let run = serializable_by_running(history, with_sessions);
-            assert_eq!(
-                allows(history, level),
-                run,
-                "{level}, seed {SEED}, round {round}:\n{history}"
-            );
+            assert_eq!(allows(history, level), run, "{level}, seed {SEED}, round {round}:\n{history}");
         }
     });
 }
@@ -235,17 +168,13 @@ fn snapshot_isolated_by_running(history: &SmallHistory, with_sessions: bool) -> 
             };
             let one = &self.history.txns[txn];
             let overtaken = |&(_, other): &(Vec<u32>, usize)| {
-                one.writes
-                    .iter()
-                    .any(|&(object, _)| self.history.txns[other].written(object).is_some())
+                one.writes.iter().any(|&(object, _)| self.history.txns[other].written(object).is_some())
             };
             if self.states[begun..].iter().any(overtaken) {
                 return false;
             }
             let mut after = self.states.last().expect("a first state").0.clone();
-            one.writes
-                .iter()
-                .for_each(|&(object, value)| after[object] = value);
+            one.writes.iter().for_each(|&(object, value)| after[object] = value);
             self.states.push((after, txn));
             self.done[txn] = true;
             let found = self.step();
@@ -256,42 +185,18 @@ fn snapshot_isolated_by_running(history: &SmallHistory, with_sessions: bool) -> 
     }
     let count = history.txns.len();
     let first = (vec![0; history.object_count()], usize::MAX);
-    Run {
-        history,
-        with_sessions,
-        states: vec![first],
-        snapshot: vec![None; count],
-        done: vec![false; count],
-    }
-    .step()
+    Run { history, with_sessions, states: vec![first], snapshot: vec![None; count], done: vec![false; count] }
+        .step()
 }
 
 #[test]
 fn snapshot_isolation_means_that_a_snapshot_store_can_do_it() {
-    let shapes = [
-        PLAIN,
-        Shape {
-            duplicates: true,
-            sessions: 2,
-            ..PLAIN
-        },
-        Shape {
-            txns: 3,
-            outcomes: true,
-            ..PLAIN
-        },
-    ];
+    let shapes =
+        [PLAIN, Shape { duplicates: true, sessions: 2, ..PLAIN }, Shape { txns: 3, outcomes: true, ..PLAIN }];
     for_random_histories(1500, &shapes, |round, history| {
-        for (level, with_sessions) in [
-            ("snapshot-isolation", false),
-            ("session-snapshot-isolation", true),
-        ] {
+        for (level, with_sessions) in [("snapshot-isolation", false), ("session-snapshot-isolation", true)] {
             let run = snapshot_isolated_by_running(history, with_sessions);
-            assert_eq!(
-                allows(history, level),
-                run,
-                "{level}, seed {SEED}, round {round}:\n{history}"
-            );
+            assert_eq!(allows(history, level), run, "{level}, seed {SEED}, round {round}:\n{history}");
         }
     });
 }
@@ -309,12 +214,7 @@ fn stronger_levels_allow_less() {
             "read-committed",
         ][..],
         &["session-serializable", "serializable", "snapshot-isolation"],
-        &[
-            "strong-si",
-            "strong-session-si",
-            "generalized-si",
-            "snapshot-isolation",
-        ],
+        &["strong-si", "strong-session-si", "generalized-si", "snapshot-isolation"],
         &[
             "strong-session-si",
             "session-snapshot-isolation",
@@ -325,12 +225,7 @@ fn stronger_levels_allow_less() {
             "cut-isolation",
         ],
     ];
-    let timed = Shape {
-        txns: 5,
-        times: true,
-        outcomes: true,
-        ..PLAIN
-    };
+    let timed = Shape { txns: 5, times: true, outcomes: true, ..PLAIN };
     for_random_histories(2000, &[timed, PLAIN], |round, history| {
         for chain in chains {
             let verdicts: Vec<bool> = chain.iter().map(|level| allows(history, level)).collect();
@@ -345,36 +240,22 @@ fn stronger_levels_allow_less() {
 #[test]
 fn normal_forms_allow_the_same_histories() {
     let one_source = |history: &SmallHistory| {
-        history
-            .txns
-            .iter()
-            .all(|txn| (0..9).all(|x| txn.reads.iter().filter(|read| read.0 == x).count() < 2))
+        history.txns.iter().all(|txn| (0..9).all(|x| txn.reads.iter().filter(|read| read.0 == x).count() < 2))
     };
-    for_random_histories(
-        800,
-        &[
-            PLAIN,
-            Shape {
-                txns: 3,
-                objects: 3,
-                ..PLAIN
-            },
-        ],
-        |round, history| {
-            for level in library::levels() {
-                let normal = level.normal_form(one_source(history));
-                if normal.visible != level.visible || normal.require != level.require {
-                    let verdict = oracle::holds(history, level);
-                    assert_eq!(
-                        verdict,
-                        oracle::holds(history, &normal),
-                        "{}, seed {SEED}, round {round}:\n{history}",
-                        level.name
-                    );
-                }
+    for_random_histories(800, &[PLAIN, Shape { txns: 3, objects: 3, ..PLAIN }], |round, history| {
+        for level in library::levels() {
+            let normal = level.normal_form(one_source(history));
+            if normal.visible != level.visible || normal.require != level.require {
+                let verdict = oracle::holds(history, level);
+                assert_eq!(
+                    verdict,
+                    oracle::holds(history, &normal),
+                    "{}, seed {SEED}, round {round}:\n{history}",
+                    level.name
+                );
             }
-        },
-    );
+        }
+    });
 }
 
 #[test]
@@ -392,19 +273,8 @@ fn every_shipped_level_with_a_witness_has_a_normal_form() {
 fn the_solver_agrees_with_enumeration() {
     let shapes = [
         PLAIN,
-        Shape {
-            txns: 4,
-            duplicates: true,
-            outcomes: true,
-            ..PLAIN
-        },
-        Shape {
-            txns: 3,
-            objects: 3,
-            duplicates: true,
-            times: true,
-            ..PLAIN
-        },
+        Shape { txns: 4, duplicates: true, outcomes: true, ..PLAIN },
+        Shape { txns: 3, objects: 3, duplicates: true, times: true, ..PLAIN },
     ];
     let mut verdicts = [0, 0];
     for_random_histories(2500, &shapes, |round, history| {

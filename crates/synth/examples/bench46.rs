@@ -6,7 +6,8 @@ use synth::bench::problems;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let number = |at: usize, usual: usize| arguments.get(at).and_then(|text| text.parse().ok()).unwrap_or(usual);
+    let number =
+        |at: usize, usual: usize| arguments.get(at).and_then(|text| text.parse().ok()).unwrap_or(usual);
     let compatible = arguments.iter().any(|argument| argument == "compat");
     let options = if compatible { Options::isolde_compatible() } else { Options::default() };
     let start = ThreadTime::now();
@@ -33,5 +34,9 @@ fn main() {
             );
         }
     }
-    println!("total {:.1} ms, slowest {:.2} ms, {wrong} not as published", total as f64 / 1e6, worst as f64 / 1e6);
+    println!(
+        "total {:.1} ms, slowest {:.2} ms, {wrong} not as published",
+        total as f64 / 1e6,
+        worst as f64 / 1e6
+    );
 }

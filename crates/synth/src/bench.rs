@@ -41,7 +41,12 @@ pub struct Row {
 }
 
 impl Benchmark {
-    fn new(class: &'static str, allow: &[&'static str], forbid: &'static str, found_from: Option<usize>) -> Self {
+    fn new(
+        class: &'static str,
+        allow: &[&'static str],
+        forbid: &'static str,
+        found_from: Option<usize>,
+    ) -> Self {
         Self { class, allow: allow.to_vec(), forbid, found_from }
     }
 
@@ -75,7 +80,8 @@ impl Benchmark {
     }
 }
 
-const CHAIN: [(&str, &str); 5] = [("ra-b", "ra-c"), ("cc-b", "cc-c"), ("pc-b", "pc-c"), ("si-b", "si-c"), ("ser-b", "ser-c")];
+const CHAIN: [(&str, &str); 5] =
+    [("ra-b", "ra-c"), ("cc-b", "cc-c"), ("pc-b", "pc-c"), ("si-b", "si-c"), ("ser-b", "ser-c")];
 
 /// The 46 problems, in the order of their classes.
 pub fn problems() -> Vec<Benchmark> {
@@ -96,7 +102,8 @@ pub fn problems() -> Vec<Benchmark> {
     for si in ["si-b", "si-c"] {
         for updates in ["update-ser-b", "update-ser-c"] {
             for ser in ["ser-b", "ser-c"] {
-                let same = si.ends_with('b') == updates.ends_with('b') && si.ends_with('b') == ser.ends_with('b');
+                let same =
+                    si.ends_with('b') == updates.ends_with('b') && si.ends_with('b') == ser.ends_with('b');
                 let class = if same { "SAT-1" } else { "SAT-2" };
                 let list = if same { &mut sat_1 } else { &mut sat_2 };
                 list.push(Benchmark::new(class, &[si, updates], ser, Some(3)));

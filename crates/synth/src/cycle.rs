@@ -158,7 +158,9 @@ impl Encoder {
         let mut overwritten = vec![vec![Lit::FALSE; txns]; txns];
         for (reader, writer) in pairs_of(txns) {
             for source in (0..txns).filter(|&source| source != writer && source != reader) {
-                if self.unknown.reads_from[source][reader] == Lit::FALSE || before[source][writer] == Lit::FALSE {
+                if self.unknown.reads_from[source][reader] == Lit::FALSE
+                    || before[source][writer] == Lit::FALSE
+                {
                     continue;
                 }
                 let stale = self.stale(source, writer, reader);

@@ -37,7 +37,14 @@ pub(crate) struct Witness {
 impl Encoder {
     pub fn new(circuit: Circuit, solver: Solver, unknown: Unknown) -> Self {
         let stale = vec![vec![vec![None; unknown.txns]; unknown.txns]; unknown.txns];
-        Self { circuit, solver, unknown, stale, excluded: HashMap::new(), implications: Implications::default() }
+        Self {
+            circuit,
+            solver,
+            unknown,
+            stale,
+            excluded: HashMap::new(),
+            implications: Implications::default(),
+        }
     }
 
     pub fn require(&mut self, lit: Lit) {
@@ -79,7 +86,9 @@ impl Encoder {
         }
         let mut any = Lit::FALSE;
         for object in 0..self.unknown.objects {
-            let both = self.circuit.and(self.unknown.source[object][source][reader], self.unknown.writes[other][object]);
+            let both = self
+                .circuit
+                .and(self.unknown.source[object][source][reader], self.unknown.writes[other][object]);
             any = self.circuit.or(any, both);
         }
         self.stale[source][other][reader] = Some(any);
@@ -121,7 +130,9 @@ impl Encoder {
         let mut failures = Vec::new();
         if !order_holds {
             let order = self.pairs(&level.order, before);
-            failures.extend(pairs_of(self.unknown.txns).map(|(a, b)| self.circuit.and(order[a][b], !before[a][b])));
+            failures.extend(
+                pairs_of(self.unknown.txns).map(|(a, b)| self.circuit.and(order[a][b], !before[a][b])),
+            );
         }
         let visible = self.pairs(visible, before);
         for (source, other, reader) in self.readings(&visible) {
@@ -153,7 +164,8 @@ impl Encoder {
                 if self.unknown.reads_from[source][reader] == Lit::FALSE {
                     continue;
                 }
-                let others = (0..txns).filter(|&other| other != source && visible[other][reader] != Lit::FALSE);
+                let others =
+                    (0..txns).filter(|&other| other != source && visible[other][reader] != Lit::FALSE);
                 readings.extend(others.map(|other| (source, other, reader)));
             }
         }

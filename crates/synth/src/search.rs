@@ -82,7 +82,8 @@ impl<'p> Search<'p> {
     /// follows from the rest, and the solver would find it out again and again.
     fn order_versions(&mut self, witnesses: &[(&Level, Witness)]) {
         let contains_reads = |level: &Level| contains_part(&level.order, &Rel::Base(Base::ReadsFrom));
-        let is_chained = witnesses.iter().any(|(level, _)| level.visible.as_ref().is_some_and(shows_conflicts));
+        let is_chained =
+            witnesses.iter().any(|(level, _)| level.visible.as_ref().is_some_and(shows_conflicts));
         if self.problem.options.blind_writes || !is_chained {
             return;
         }
@@ -106,7 +107,8 @@ impl<'p> Search<'p> {
         }
         if self.problem.options.seed_orders {
             for (allowed, witness) in witnesses {
-                let order_holds = is_part(&level.order, &allowed.order) && allowed.framework == Framework::CommitOrder;
+                let order_holds =
+                    is_part(&level.order, &allowed.order) && allowed.framework == Framework::CommitOrder;
                 self.refute(&level, &witness.before, None, order_holds);
             }
         }
@@ -188,8 +190,10 @@ impl<'p> Search<'p> {
             if self.open[at].is_exact {
                 continue;
             }
-            let number_of = |at: usize| place.iter().position(|&other| other == at).expect("every place has a number");
-            let order: Vec<usize> = [0].into_iter().chain(explanation.order.iter().map(|&at| number_of(at))).collect();
+            let number_of =
+                |at: usize| place.iter().position(|&other| other == at).expect("every place has a number");
+            let order: Vec<usize> =
+                [0].into_iter().chain(explanation.order.iter().map(|&at| number_of(at))).collect();
             self.legend.push(format!("{} is refuted for the order {order:?}", level.name));
             let before = constant_order(&order);
             if self.problem.options.encode_cycles
@@ -200,7 +204,8 @@ impl<'p> Search<'p> {
                 continue;
             }
             let visible = (level.framework == Framework::Visibility).then(|| {
-                let pairs = explanation.visible.iter().map(|&(seen, seer)| (number_of(seen), number_of(seer)));
+                let pairs =
+                    explanation.visible.iter().map(|&(seen, seer)| (number_of(seen), number_of(seer)));
                 constant_visibility(order.len(), pairs)
             });
             self.refute(&level, &before, visible.as_ref(), false);

@@ -39,7 +39,13 @@ pub(crate) struct Numbering {
 }
 
 impl Unknown {
-    pub fn new(problem: &Problem<'_>, scope: Scope, numbering: Numbering, circuit: &mut Circuit, solver: &mut Solver) -> Self {
+    pub fn new(
+        problem: &Problem<'_>,
+        scope: Scope,
+        numbering: Numbering,
+        circuit: &mut Circuit,
+        solver: &mut Solver,
+    ) -> Self {
         let txns = scope.txns + 1;
         let square = || vec![vec![Lit::FALSE; txns]; txns];
         let mut unknown = Self {
@@ -114,7 +120,13 @@ impl Unknown {
         }
     }
 
-    fn sessions(&mut self, sessions: Sessions, numbering: Numbering, circuit: &mut Circuit, solver: &mut Solver) {
+    fn sessions(
+        &mut self,
+        sessions: Sessions,
+        numbering: Numbering,
+        circuit: &mut Circuit,
+        solver: &mut Solver,
+    ) {
         for a in 1..self.txns {
             self.session[0][a] = Lit::TRUE;
             for b in 1..self.txns {
@@ -220,7 +232,8 @@ impl Unknown {
         let &[object, first, second, reader] = tuple else { unreachable!("reads_then has four columns") };
         let mut any = Lit::FALSE;
         for other in (0..self.objects).filter(|&other| other != object) {
-            let earlier = circuit.and(self.source[other][first][reader], self.read_order[reader][other][object]);
+            let earlier =
+                circuit.and(self.source[other][first][reader], self.read_order[reader][other][object]);
             any = circuit.or(any, earlier);
         }
         circuit.and(any, self.source[object][second][reader])
@@ -257,6 +270,7 @@ impl Unknown {
                 }
             }
         }
+        rename_objects(&mut history);
         (history, place)
     }
 
@@ -264,7 +278,8 @@ impl Unknown {
         let mut numbers: Vec<usize> = Vec::new();
         while numbers.len() + 1 < self.txns {
             let ready = |&txn: &usize| {
-                let waits = |other: usize| solver.value(self.session[other][txn]) && !numbers.contains(&other);
+                let waits =
+                    |other: usize| solver.value(self.session[other][txn]) && !numbers.contains(&other);
                 !numbers.contains(&txn) && !(1..self.txns).any(waits)
             };
             numbers.push((1..self.txns).find(ready).expect("session order has no cycle"));
@@ -274,15 +289,20 @@ impl Unknown {
 
     fn txn(&self, txn: usize, session: usize, solver: &Solver) -> SmallTxn {
         let is = |lit: Lit| solver.value(lit);
-        let value = |object: usize, writer: usize| (1..=writer).filter(|&t| is(self.writes[t][object])).count() as u32;
+        let value = |object: usize, writer: usize| {
+            (1..=writer).filter(|&t| is(self.writes[t][object])).count() as u32
+        };
         let mut objects: Vec<usize> = (0..self.objects).collect();
         if let Some(order) = self.read_order.get(txn) {
-            objects.sort_by_key(|&object| (0..self.objects).filter(|&other| is(order[other][object])).count());
+            objects
+                .sort_by_key(|&object| (0..self.objects).filter(|&other| is(order[other][object])).count());
         }
         let source = |object: usize| (0..self.txns).find(|&writer| is(self.source[object][writer][txn]));
         let reads: Vec<(usize, u32)> = objects
             .into_iter()
-            .filter_map(|object| source(object).map(|writer| (object, if writer == 0 { 0 } else { value(object, writer) })))
+            .filter_map(|object| {
+                source(object).map(|writer| (object, if writer == 0 { 0 } else { value(object, writer) }))
+            })
             .collect();
         let writes: Vec<(usize, u32)> = (0..self.objects)
             .filter(|&object| is(self.writes[txn][object]))
@@ -290,11 +310,26 @@ impl Unknown {
             .collect();
         let mut small = SmallTxn::committed(session, &reads, &writes);
         if !self.events.is_empty() {
-            let moment =
-                |event: usize| (1..self.events.len()).filter(|&other| is(self.events[other][event])).count() as i64;
+            let moment = |event: usize| {
+                (1..self.events.len()).filter(|&other| is(self.events[other][event])).count() as i64
+            };
             small.times = SmallTimes::exact(moment(2 * txn - 1), moment(2 * txn));
         }
         small
+    }
+}
+
+/// Objects by first appearance, so that a reader meets x before y.
+fn rename_objects(history: &mut SmallHistory) {
+    let mut names: Vec<usize> = Vec::new();
+    for txn in &mut history.txns {
+        for (object, _) in txn.reads.iter_mut().chain(&mut txn.writes) {
+            let known = names.iter().position(|known| known == object);
+            *object = known.unwrap_or_else(|| {
+                names.push(*object);
+                names.len() - 1
+            });
+        }
     }
 }
 

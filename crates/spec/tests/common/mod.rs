@@ -46,20 +46,12 @@ pub fn history(random: &mut Random, shape: Shape) -> SmallHistory {
         for object in 0..shape.objects {
             if random.chance(45) {
                 next_value += 1;
-                let value = if shape.duplicates {
-                    1 + random.below(2) as u32
-                } else {
-                    next_value
-                };
+                let value = if shape.duplicates { 1 + random.below(2) as u32 } else { next_value };
                 txn.writes.push((object, value));
             }
         }
         if shape.outcomes && random.chance(30) {
-            txn.outcome = if random.chance(60) {
-                Outcome::Unknown
-            } else {
-                Outcome::Aborted
-            };
+            txn.outcome = if random.chance(60) { Outcome::Unknown } else { Outcome::Aborted };
         }
         txns.push(txn);
     }
@@ -114,8 +106,5 @@ fn add_times(random: &mut Random, history: &mut SmallHistory) {
 
 /// How many rounds a test runs: its own number, or more in a soak.
 pub fn rounds(usual: usize) -> usize {
-    std::env::var("ISOSCOPE_SOAK")
-        .ok()
-        .and_then(|count| count.parse().ok())
-        .unwrap_or(usual)
+    std::env::var("ISOSCOPE_SOAK").ok().and_then(|count| count.parse().ok()).unwrap_or(usual)
 }

@@ -1,0 +1,94 @@
+//! The smallest history: grow the scope until there is one, then make it smaller.
+//!
+//! Fewest transactions first, then fewest objects, then fewest operations: that is the order in which a reader finds a
+//! history hard. Each step asks the same question in a smaller scope, so the result is the least, not just a local one.
+
+use crate::problem::{Found, NoneWithin, Outcome, Problem, Scope};
+use crate::search::{Search, evidence};
+
+/// Bounds that the caller gives; what is not given is found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Bounds {
+    /// Exactly this many transactions.
+    pub txns: Option<usize>,
+    /// At most this many objects.
+    pub objects: Option<usize>,
+    /// At most this many values of an object, the initial one counted.
+    pub values: Option<usize>,
+    /// Without `txns`: no more than this many.
+    pub most_txns: Option<usize>,
+}
+
+/// Without bounds, histories of up to this many transactions are looked at.
+pub const MOST_TXNS: usize = 5;
+
+/// Without bounds, histories of up to this many objects are looked at.
+pub const MOST_OBJECTS: usize = 3;
+
+impl Bounds {
+    /// Exactly one scope.
+    pub fn exactly(scope: Scope) -> Self {
+        Self {
+            txns: Some(scope.txns),
+            objects: Some(scope.objects),
+            values: Some(scope.values),
+            most_txns: None,
+        }
+    }
+
+    /// The scopes to look at, smallest first.
+    pub fn scopes(&self) -> Vec<Scope> {
+        let counts = match self.txns {
+            Some(txns) => txns..=txns,
+            None => 1..=self.most_txns.unwrap_or(MOST_TXNS),
+        };
+        let scope = |txns: usize| Scope {
+            txns,
+            objects: self.objects.unwrap_or(MOST_OBJECTS),
+            values: self.values.unwrap_or(txns + 1),
+        };
+        counts.map(scope).collect()
+    }
+}
+
+/// The smallest history that answers a problem within bounds, with the evidence.
+pub fn synth(problem: &Problem<'_>, bounds: Bounds) -> Outcome {
+    let mut none = None;
+    for scope in bounds.scopes() {
+        match Search::new(problem, scope).outcome() {
+            Outcome::Found(found) => return Outcome::Found(Box::new(smallest(problem, bounds, *found))),
+            Outcome::None(within) => none = Some(within),
+        }
+    }
+    let empty = Scope { txns: 0, objects: 0, values: 0 };
+    Outcome::None(none.unwrap_or(NoneWithin { scope: empty, effort: Default::default(), proof: None }))
+}
+
+fn smallest(problem: &Problem<'_>, bounds: Bounds, found: Found) -> Found {
+    let least = if bounds.objects.is_none() { 1 } else { found.scope.objects };
+    let scopes = (least..=found.scope.objects).map(|objects| Scope { objects, ..found.scope });
+    for scope in scopes {
+        let mut search = Search::new(problem, scope);
+        let mut best = None;
+        while let Some(history) = search.next() {
+            let operations: usize = history.txns.iter().map(|txn| txn.reads.len() + txn.writes.len()).sum();
+            best = Some(history);
+            search.limit_operations(operations - 1);
+        }
+        if let Some(history) = best {
+            return evidence(problem, history, scope, search.effort());
+        }
+    }
+    found
+}
+
+impl Search<'_> {
+    /// Demands that the history has at most this many reads and writes.
+    pub(crate) fn limit_operations(&mut self, most: usize) {
+        let encoder = &mut self.encoder;
+        let rows = encoder.unknown.writes[1..].iter().chain(&encoder.unknown.reads[1..]);
+        let operations: Vec<_> = rows.flatten().copied().collect();
+        let few = encoder.circuit.at_most(&operations, most);
+        encoder.require(few);
+    }
+}
