@@ -14,6 +14,9 @@ impl Json<'_> {
     /// A key, interned; strings are looked up by their spelling.
     #[inline]
     pub fn key(&mut self, builder: &mut Builder, cache: &mut KeyCache) -> Result<KeyId, Error> {
+        if let Some(int) = self.small_int() {
+            return Ok(builder.keys.intern_int(int));
+        }
         if self.peek() != b'"' {
             let key = self.datum(0)?;
             return Ok(builder.keys.intern(key));
@@ -30,6 +33,9 @@ impl Json<'_> {
     /// A value, interned.
     #[inline]
     pub fn value(&mut self, builder: &mut Builder) -> Result<ValueId, Error> {
+        if let Some(int) = self.small_int() {
+            return Ok(builder.values.intern_int(int));
+        }
         let value = self.datum(0)?;
         Ok(builder.values.intern(value))
     }

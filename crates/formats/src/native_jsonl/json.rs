@@ -202,6 +202,26 @@ impl<'b> Json<'b> {
         u32::from_str_radix(digits, 16).ok()
     }
 
+    /// An integer as most are: few digits, no sign, and its comma or bracket right behind it.
+    #[inline]
+    pub fn small_int(&mut self) -> Option<i64> {
+        let digits = &self.text.as_bytes()[self.at..];
+        let (mut int, mut length) = (0, 0);
+        while let Some(&digit) = digits.get(length)
+            && digit.is_ascii_digit()
+            && length < 18
+        {
+            int = int * 10 + i64::from(digit - b'0');
+            length += 1;
+        }
+        let is_whole = matches!(digits.get(length), Some(b',' | b']'));
+        let is_canonical = length > 0 && (length == 1 || digits[0] != b'0');
+        (is_whole && is_canonical).then(|| {
+            self.at += length;
+            int
+        })
+    }
+
     /// A number.
     #[inline]
     pub fn number(&mut self) -> Result<Number<'b>, Error> {
