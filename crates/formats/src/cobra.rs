@@ -4,13 +4,13 @@
 //! is then a version: the list of write id, transaction and value hash), or it records values alone (a value is then
 //! the value hash, and different writes may have the same). The first write tells which.
 //!
-//! One pass over the window. In logs of versions a table from version to value id spares most of the work: a list is
-//! made once for each version.
+//! One pass over the window. Plain values cost as little as any integer; a version is a list that is interned, so logs
+//! of versions are read at the speed of memory that is visited at random.
 
 mod write;
 
 use history::{Builder, Datum, KeyId, Outcome, SessionId, TxnTimes, ValueId};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use crate::error::{Error, Place};
 use crate::input::Folder;
@@ -123,8 +123,6 @@ fn word_at(bytes: &[u8], place: usize) -> Option<u64> {
 struct Reader {
     builder: Builder,
     values: Values,
-    /// The value of each version: write id, transaction, value hash.
-    versions: FxHashMap<[u64; 3], ValueId>,
     txn_ids: FxHashSet<u64>,
     /// For each key, what was read as its initial value.
     initial: Vec<Option<ValueId>>,
@@ -136,7 +134,6 @@ impl Reader {
         Self {
             builder: Builder::new(),
             values,
-            versions: FxHashMap::default(),
             txn_ids: FxHashSet::default(),
             initial: Vec::new(),
             differing_initials: 0,
@@ -244,11 +241,8 @@ impl Reader {
 
     #[inline]
     fn version(&mut self, write_id: u64, txn_id: u64, value: u64) -> ValueId {
-        let builder = &mut self.builder;
-        *self.versions.entry([write_id, txn_id, value]).or_insert_with(|| {
-            let parts = [write_id, txn_id, value].map(|part| Datum::Int(part as i64));
-            builder.values.intern(Datum::List(Box::new(parts)))
-        })
+        let parts = [write_id, txn_id, value].map(|part| Datum::Int(part as i64));
+        self.builder.values.intern(Datum::List(Box::new(parts)))
     }
 
     /// The value of a read of the initial state. Where values are versions there is one for each key; where they are

@@ -50,10 +50,27 @@ impl Table {
         if let Some(&row) = self.rows.find(hash, |&row| originals[row as usize] == datum) {
             return row;
         }
+        if self.rows.len() == self.rows.capacity() {
+            self.grow();
+        }
         let row = self.push(datum);
         let originals = &self.originals;
         self.rows.insert_unique(hash, row, |&row| hash_of(&originals[row as usize]));
         row
+    }
+
+    /// Enlarges the hash table in the order of the rows. Its own way of growing visits the originals at random, which
+    /// for hundreds of thousands of them is most of the time.
+    #[cold]
+    fn grow(&mut self) {
+        let mut rows = HashTable::with_capacity((self.rows.len() * 2).max(16));
+        for (row, original) in self.originals.iter().enumerate() {
+            let is_direct = matches!(original, Datum::Int(int) if (0..DIRECT_LIMIT).contains(int));
+            if !is_direct {
+                rows.insert_unique(hash_of(original), row as u32, |_| unreachable!("there is room for all"));
+            }
+        }
+        self.rows = rows;
     }
 
     fn get(&self, datum: &Datum) -> Option<u32> {
