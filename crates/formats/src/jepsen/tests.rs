@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use history::*;
 
 use super::*;
@@ -233,6 +235,13 @@ fn bodies(history: &History) -> Vec<String> {
     bodies
 }
 
+fn initial_values(history: &History) -> BTreeSet<(Datum, Datum)> {
+    let present = history.initial().recorded.iter().filter(|(_, value)| *value != ValueId::NIL);
+    present
+        .map(|&(key, value)| (history.keys().original(key).clone(), history.values().original(value)))
+        .collect()
+}
+
 fn body(history: &History, txn: TxnId) -> String {
     let is_aborted = history.outcome(txn) == Outcome::Aborted;
     let op = |(id, op): (OpId, Op<'_>)| match op {
@@ -242,6 +251,10 @@ fn body(history: &History, txn: TxnId) -> String {
         }
         Op::Read { key, value: Some(ValueId::NIL) } | Op::ReadList { key, list: Some([]) } => {
             format!("nothing {:?} ", history.keys().original(key))
+        }
+        // A mark that is nil says no more than no mark.
+        Op::Delete { key, tombstone: None | Some(ValueId::NIL) } => {
+            format!("delete {:?} ", history.keys().original(key))
         }
         _ => {
             let described = describe_op(history, id);
@@ -269,6 +282,7 @@ fn random_histories_are_written_whole_or_refused() {
             let is_renamed = warnings.iter().any(|warning| warning.name == "initial-renamed");
             if !options.lossy && !is_renamed {
                 assert_eq!(bodies(&read), bodies(&history), "seed {seed}");
+                assert_eq!(initial_values(&read), initial_values(&history), "seed {seed}");
                 whole += 1;
             }
             lossy += usize::from(options.lossy);
