@@ -21,7 +21,7 @@ pub enum Anomaly {
     SessionCycle,
     /// As G1c, but the circle needs real time.
     RealTimeCycle,
-    /// Two transactions read the same version of a key and both overwrote it.
+    /// A transaction overwrote a version of a key that it had not seen, after reading an earlier one.
     LostUpdate,
     /// A transaction saw a part of what another wrote.
     FracturedRead,
@@ -118,28 +118,27 @@ fn has_two_keys(cycle: &[Edge]) -> bool {
     cycle.iter().any(|edge| edge.key != cycle[0].key)
 }
 
-/// Two transactions, one key that both write, and both read the same value of it.
+/// Two transactions that both write one key, and one of them read a version of it that the other overwrote unseen.
 fn is_lost_update(terms: &Terms<'_>, cycle: &[Edge]) -> bool {
+    use EdgeKind::{Rw, Ww};
     let [first, second] = cycle else { return false };
     let (Some(a), Some(b), Some(key)) = (first.from, first.to, first.key) else {
         return false;
-    };
-    let read = |txn| {
-        let mut reads = terms.index.reads_of(txn).map(|read| terms.index.reads()[read]);
-        reads.find(|read| read.key == key).map(|read| read.value)
     };
     let writes = |txn| {
         let mut writes = terms.index.writes_of(txn);
         writes.any(|write| terms.index.writes()[write].key == key)
     };
-    let is_dependency = |edge: &Edge| matches!(edge.kind, EdgeKind::Rw | EdgeKind::Ww);
-    second.key == first.key
-        && is_dependency(first)
-        && is_dependency(second)
-        && writes(a)
-        && writes(b)
-        && read(a).is_some()
-        && read(a) == read(b)
+    let read = |txn| {
+        let mut reads = terms.index.reads_of(txn).map(|read| terms.index.reads()[read]);
+        reads.find(|read| read.key == key).map(|read| read.value)
+    };
+    let is_lost = match (first.kind, second.kind) {
+        (Rw, Ww) | (Ww, Rw) => true,
+        (Rw, Rw) => read(a) == read(b),
+        _ => false,
+    };
+    is_lost && second.key == first.key && writes(a) && writes(b)
 }
 
 /// Reader, writer, reader, writer; each reader misses the next writer and saw the one before, or comes after it in its

@@ -83,10 +83,10 @@ fn cut_to_simple(argument: &Argument, walk: Path) -> Path {
         let Some((from, _)) = before(&argument.fact(fact).lit) else {
             continue;
         };
-        if let Some(earlier) = last_seen.insert(from, place) {
-            if place - earlier < best.len() {
-                best = earlier..place;
-            }
+        if let Some(earlier) = last_seen.insert(from, place)
+            && place - earlier < best.len()
+        {
+            best = earlier..place;
         }
     }
     walk[best].to_vec()
@@ -144,7 +144,10 @@ fn rewrite_once(terms: &Terms<'_>, argument: &mut Argument, steps: &[Step], cycl
     let mut rest = cycle[place + 1..].to_vec();
     rest.extend(&cycle[..place]);
     premises.retain(|&premise| premise != read_order);
-    premises.push(argument.add(!lit, By::Path(rest)));
+    premises.push(match rest[..] {
+        [only] => only,
+        _ => argument.add(!lit, By::Path(rest)),
+    });
     let reader_first = argument.add(!argument.fact(read_order).lit, By::Rule(step, premises));
     let mut rewritten = vec![reader_first];
     rewritten.extend(flatten(argument, steps, read_order));
