@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use drive::plant::Planted;
 use formats::{Format, Input, ReadOptions};
 
-use crate::commands::{certify, check, convert, demo, generate, levels, stats};
+use crate::commands::{certify, check, compare, convert, demo, generate, levels, stats, synth};
 use crate::units;
 
 /// Finds out which isolation a database really gives.
@@ -44,6 +44,10 @@ pub enum Command {
     Generate(Box<generate::Arguments>),
     /// List the isolation levels, or explain one
     Levels(levels::Arguments),
+    /// Find the smallest history that some levels allow and others forbid
+    Synth(synth::Arguments),
+    /// Compare levels by the histories that they allow, within a scope
+    Compare(compare::Arguments),
 }
 
 /// Where the history comes from.

@@ -74,8 +74,13 @@ pub fn with_engine() -> Vec<NamedLevel> {
 
 /// The level of this name or alias; case and underscores do not matter.
 pub fn find(name: &str) -> Result<NamedLevel, Failure> {
-    let canonical = name.trim().to_lowercase().replace(['_', ' '], "-");
+    let canonical = canonical(name);
     named(&canonical).ok_or_else(|| unknown(name, &canonical))
+}
+
+/// A name as levels are written: case and underscores do not matter.
+pub fn canonical(name: &str) -> String {
+    name.trim().to_lowercase().replace(['_', ' '], "-")
 }
 
 fn named(name: &str) -> Option<NamedLevel> {

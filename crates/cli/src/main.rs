@@ -5,6 +5,8 @@ mod ask;
 mod asked;
 mod chances;
 mod commands;
+mod definitions;
+mod dot;
 mod examples;
 mod exit;
 mod explanation;
@@ -49,5 +51,7 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Stats(arguments) => commands::stats::run(arguments),
         Command::Generate(arguments) => commands::generate::run(arguments),
         Command::Levels(arguments) => commands::levels::run(arguments),
+        Command::Synth(arguments) => commands::synth::run(arguments),
+        Command::Compare(arguments) => commands::compare::run(arguments),
     }
 }

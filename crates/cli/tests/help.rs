@@ -19,6 +19,8 @@ fn every_command_has_help() {
     check("stats", expect_file!["help/stats.txt"]);
     check("generate", expect_file!["help/generate.txt"]);
     check("levels", expect_file!["help/levels.txt"]);
+    check("synth", expect_file!["help/synth.txt"]);
+    check("compare", expect_file!["help/compare.txt"]);
 }
 
 #[test]

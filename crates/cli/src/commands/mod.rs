@@ -2,8 +2,10 @@
 
 pub mod certify;
 pub mod check;
+pub mod compare;
 pub mod convert;
 pub mod demo;
 pub mod generate;
 pub mod levels;
 pub mod stats;
+pub mod synth;

@@ -1,0 +1,219 @@
+//! `isoscope synth`: a history that some levels allow and others forbid.
+
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use formats::{Format, WriteOptions};
+use history::Summary;
+use serde_json::{Value, json};
+use spec::{Level, SmallHistory};
+use synth::{Found, NoneWithin, Outcome, Problem};
+
+use crate::args::{LimitArguments, OutputArguments, parse_format};
+use crate::commands::convert::{Output, write_history};
+use crate::definitions::{ScopeArguments, find_all, history_text};
+use crate::exit::{Exit, Failure};
+use crate::files::write_whole;
+use crate::limits::Limits;
+use crate::load::Subject;
+use crate::progress::Progress;
+use crate::report::json::print_value;
+use crate::{dot, units};
+
+/// The flags of `synth`.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Exit codes: 0 there is such a history, 1 there is none within the scope, 2 the question \
+    could not be asked, 3 a limit was reached."
+)]
+pub struct Arguments {
+    /// Levels that allow the history, by name, alias or file
+    #[arg(long, value_name = "LEVEL", value_delimiter = ',', required = true)]
+    allow: Vec<String>,
+    /// Levels that forbid the history, by name, alias or file
+    #[arg(long, value_name = "LEVEL", value_delimiter = ',', required = true)]
+    forbid: Vec<String>,
+    #[command(flatten)]
+    scope: ScopeArguments,
+    /// Every such history of exactly --txns transactions, up to renaming
+    #[arg(long, requires = "txns")]
+    all: bool,
+    /// With --all: no more than this many
+    #[arg(long, value_name = "N", default_value_t = 1000, requires = "all")]
+    most: usize,
+    /// Write the history to this file
+    #[arg(long, value_name = "FILE", conflicts_with = "all")]
+    output: Option<PathBuf>,
+    /// The format of --output; without it the one that its name stands for
+    #[arg(long, value_name = "FORMAT", value_parser = parse_format, requires = "output")]
+    to: Option<Format>,
+    /// Write the history as a graph for Graphviz to this file (- for standard output, instead of the text)
+    #[arg(long, value_name = "FILE", conflicts_with = "all")]
+    dot: Option<PathBuf>,
+    /// If there is none: write the proof to PREFIX.cnf and PREFIX.drat, for any DRAT checker
+    #[arg(long, value_name = "PREFIX", conflicts_with = "all")]
+    proof: Option<PathBuf>,
+    #[command(flatten)]
+    limits: LimitArguments,
+    #[command(flatten)]
+    answer: OutputArguments,
+}
+
+/// The levels of a problem, owned so that a thread can have them.
+#[derive(Clone, Debug)]
+struct Levels {
+    allow: Vec<Level>,
+    forbid: Vec<Level>,
+}
+
+impl Levels {
+    fn problem(&self, options: synth::Options) -> Problem<'_> {
+        Problem { allow: self.allow.iter().collect(), forbid: self.forbid.iter().collect(), options }
+    }
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let levels = Levels { allow: find_all(&arguments.allow)?, forbid: find_all(&arguments.forbid)? };
+    let limits = Limits::start(arguments.limits.time_limit, arguments.limits.memory_limit)?;
+    let progress = Progress::start("looking for a history");
+    if arguments.all {
+        return enumerate(arguments, levels, &limits, progress);
+    }
+    let (bounds, options) = (arguments.scope.bounds(), arguments.scope.options(arguments.proof.is_some()));
+    let owned = levels.clone();
+    let outcome =
+        limits.bound("looking for a history", move || synth::synth(&owned.problem(options), bounds))?;
+    drop(progress);
+    match outcome {
+        Outcome::Found(found) => print_found(arguments, &levels.problem(options), &found),
+        Outcome::None(none) => print_none(arguments, &none),
+    }
+}
+
+fn print_found(arguments: &Arguments, problem: &Problem<'_>, found: &Found) -> Result<Exit, Failure> {
+    if let Some(output) = &arguments.output {
+        write_found(output, arguments.to, found)?;
+    }
+    if let Some(file) = &arguments.dot {
+        write_whole(file, |out| Ok(out.write_all(dot::of(&found.to_history()).as_bytes())?))?;
+    }
+    if arguments.dot.as_deref().is_some_and(crate::files::is_dash) {
+        return Ok(Exit::Holds);
+    }
+    if arguments.answer.json {
+        print_value(&found_json(problem, found)?)?;
+    } else {
+        let mut out = BufWriter::new(io::stdout().lock());
+        let report = found.report(problem);
+        let evidence = report.strip_prefix(&found.history.to_string()).unwrap_or(&report);
+        write!(out, "{}{evidence}", history_text(&found.history))?;
+        out.flush()?;
+    }
+    Ok(Exit::Holds)
+}
+
+fn write_found(path: &Path, format: Option<Format>, found: &Found) -> Result<(), Failure> {
+    let history = found.to_history();
+    let subject = Subject {
+        name: "synth".to_owned(),
+        summary: Summary::of(&history),
+        history,
+        format: Format::Notation,
+        warnings: Vec::new(),
+        read_time: std::time::Duration::ZERO,
+    };
+    let output = Output::named(path, format, false)?;
+    for warning in write_history(&subject, &output, &WriteOptions { lossy: false })? {
+        eprintln!("warning: {}: {warning}", path.display());
+    }
+    Ok(())
+}
+
+fn found_json(problem: &Problem<'_>, found: &Found) -> Result<Value, Failure> {
+    let allowed = problem.allow.iter().zip(&found.allowed).map(|(level, explanation)| {
+        let order = explanation.order.iter().map(|&place| spec::ground::txn_name(&found.history, place));
+        json!({ "level": level.name, "order": order.collect::<Vec<_>>() })
+    });
+    let forbidden = problem.forbid.iter().zip(&found.forbidden).map(|(level, reasons)| {
+        let reasons = reasons.iter().map(|reason| reason.sentence(&found.history));
+        json!({ "level": level.name, "reasons": reasons.collect::<Vec<_>>() })
+    });
+    Ok(json!({
+        "found": true,
+        "history": history_text(&found.history),
+        "allowed": allowed.collect::<Vec<_>>(),
+        "forbidden": forbidden.collect::<Vec<_>>(),
+        "scope": scope_json(found.scope),
+        "effort": effort_json(found.effort),
+    }))
+}
+
+fn scope_json(scope: synth::Scope) -> Value {
+    json!({ "txns": scope.txns, "objects": scope.objects, "values": scope.values })
+}
+
+fn effort_json(effort: synth::Effort) -> Value {
+    json!({ "candidates": effort.candidates, "clauses": effort.clauses, "conflicts": effort.conflicts })
+}
+
+fn print_none(arguments: &Arguments, none: &NoneWithin) -> Result<Exit, Failure> {
+    if let (Some(prefix), Some(proof)) = (&arguments.proof, &none.proof) {
+        let clauses = &proof.clauses;
+        write_whole(&with_ending(prefix, "cnf"), |out| {
+            Ok(out.write_all(clauses.dimacs(&proof.legend).as_bytes())?)
+        })?;
+        write_whole(&with_ending(prefix, "drat"), |out| Ok(out.write_all(clauses.drat().as_bytes())?))?;
+    }
+    if arguments.answer.json {
+        let (scope, effort) = (scope_json(none.scope), effort_json(none.effort));
+        print_value(&json!({ "found": false, "scope": scope, "effort": effort }))?;
+    } else {
+        writeln!(io::stdout(), "none within {}", arguments.scope.words())?;
+    }
+    Ok(Exit::Violated)
+}
+
+fn with_ending(prefix: &Path, ending: &str) -> PathBuf {
+    let mut name = prefix.as_os_str().to_owned();
+    name.push(format!(".{ending}"));
+    PathBuf::from(name)
+}
+
+fn enumerate(
+    arguments: &Arguments,
+    levels: Levels,
+    limits: &Limits,
+    progress: Progress,
+) -> Result<Exit, Failure> {
+    let options = arguments.scope.options(false);
+    let scope = arguments.scope.bounds().scopes()[0];
+    let most = arguments.most;
+    let all =
+        limits.bound("looking for histories", move || synth::all(&levels.problem(options), scope, most))?;
+    drop(progress);
+    print_all(arguments, &all.histories, all.is_complete)?;
+    match all.histories.is_empty() {
+        true => Ok(Exit::Violated),
+        false => Ok(Exit::Holds),
+    }
+}
+
+fn print_all(arguments: &Arguments, histories: &[SmallHistory], is_complete: bool) -> Result<(), Failure> {
+    if arguments.answer.json {
+        let histories: Vec<_> = histories.iter().map(history_text).collect();
+        return print_value(&json!({ "histories": histories, "is_complete": is_complete }));
+    }
+    let mut out = BufWriter::new(io::stdout().lock());
+    for history in histories {
+        writeln!(out, "{}", history_text(history))?;
+    }
+    let all = if is_complete { "that is all" } else { "and there may be more" };
+    let number = match histories.len() {
+        1 => "1 history".to_owned(),
+        number => format!("{} histories", units::count(number)),
+    };
+    writeln!(out, "{number} within {}; {all}", arguments.scope.words())?;
+    Ok(out.flush()?)
+}

@@ -1,0 +1,55 @@
+//! A small history as a graph for Graphviz: a box for each transaction, session order and who read from whom.
+
+use std::fmt::Write;
+
+use history::{History, Index, TxnId};
+
+/// The graph.
+pub fn of(history: &History) -> String {
+    let mut dot =
+        String::from("digraph history {\n  rankdir=LR;\n  node [shape=box, fontname=\"sans-serif\"];\n");
+    for txn in history.txns() {
+        let label = format!("{}\\n{}", escape(&history.txn_label(txn)), operations(history, txn));
+        writeln!(dot, "  t{} [label=\"{label}\"];", txn.0).expect("text grows");
+    }
+    for session in history.sessions() {
+        let txns: Vec<_> = history.session_txns(session).collect();
+        for pair in txns.windows(2) {
+            writeln!(dot, "  t{} -> t{} [label=\"so\", style=dashed];", pair[0].0, pair[1].0)
+                .expect("text grows");
+        }
+    }
+    let index = Index::of(history);
+    for (number, read) in index.reads().iter().enumerate() {
+        for &write in index.sources(number).writes {
+            let (from, key) = (index.writes()[write as usize].txn.0, history.keys().original(read.key));
+            let label = escape(&format!("wr {key}"));
+            writeln!(dot, "  t{from} -> t{} [label=\"{label}\"];", read.txn.0).expect("text grows");
+        }
+    }
+    dot + "}\n"
+}
+
+fn operations(history: &History, txn: TxnId) -> String {
+    let shown = history.ops(txn).map(|(_, op)| {
+        let key = op.key().map_or(String::new(), |key| history.keys().original(key).to_string());
+        let value = op.value().map_or("?".to_owned(), |value| history.values().original(value).to_string());
+        escape(&format!("{}({key})={value}", if op.is_read() { "r" } else { "w" }))
+    });
+    shown.collect::<Vec<_>>().join("\\n")
+}
+
+fn escape(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn sessions_and_reads_are_edges() {
+        let history = formats::notation::parse("a: {w(x)=1} {w(y)=1}\nb: r(x)=1\n").unwrap();
+        let dot = super::of(&history);
+        assert!(dot.contains("t0 -> t1 [label=\"so\", style=dashed];"), "{dot}");
+        assert!(dot.contains("t0 -> t2 [label=\"wr x\"];"), "{dot}");
+    }
+}
