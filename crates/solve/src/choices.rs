@@ -63,7 +63,7 @@ impl Solver<'_> {
         if choice.guards.iter().any(|&guard| guard.is_some() && self.value(guard) != Some(true)) {
             return None;
         }
-        let options = &self.setup.options[choice.first_option as usize..][..choice.option_count as usize];
+        let options = self.setup.options_of(&choice);
         if let Some(&held) = options.iter().find(|&&option| self.value(option) == Some(true)) {
             return match self.agreement(held) {
                 Agreement::Agrees => None,

@@ -26,4 +26,4 @@ mod theory;
 pub use lit::Lit;
 pub use proof::{Origin, Proof, ProofClause};
 pub use search::{Answer, Counts};
-pub use solver::{Habits, Setup, Solver};
+pub use solver::{Habits, Ranks, Setup, Solver};

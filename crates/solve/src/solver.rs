@@ -94,6 +94,10 @@ impl Setup {
         self.choices.push(Choice { guards: padded, first_option, option_count: options.len() as u32 });
     }
 
+    pub(crate) fn options_of(&self, choice: &Choice) -> &[Lit] {
+        &self.options[choice.first_option as usize..][..choice.option_count as usize]
+    }
+
     /// How many choices there are.
     pub fn choice_count(&self) -> usize {
         self.choices.len()
@@ -113,6 +117,15 @@ impl Setup {
     pub fn edge_ends(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.edges.iter().map(|edge| (edge.from, edge.to))
     }
+
+    /// For each choice a node that an edge of its first option touches.
+    pub fn choice_nodes(&self) -> Vec<u32> {
+        let mut node_of_lit = vec![order::NONE; self.telling_edge.len()];
+        for edge in &self.edges {
+            edge.conditions().for_each(|lit| node_of_lit[lit.index()] = edge.from);
+        }
+        self.choices.iter().map(|choice| node_of_lit[self.options_of(choice)[0].index()]).collect()
+    }
 }
 
 /// Lists of small numbers, end to end.
@@ -123,16 +136,29 @@ pub(crate) struct Lists {
 }
 
 impl Lists {
-    /// One list for each of `count` numbers, from pairs of number and item.
-    fn new(count: usize, pairs: &mut Vec<(u32, u32)>) -> Self {
-        pairs.sort_unstable();
-        pairs.dedup();
+    /// One list for each of `count` numbers, from pairs of number and item that are told twice in the same order.
+    /// An item that is told several times in a row for one number is listed once.
+    fn new(count: usize, tell: impl Fn(&mut dyn FnMut(u32, u32))) -> Self {
         let mut start = vec![0u32; count + 1];
-        pairs.iter().for_each(|&(at, _)| start[at as usize + 1] += 1);
+        let mut last = vec![u32::MAX; count];
+        tell(&mut |at, item| {
+            if std::mem::replace(&mut last[at as usize], item) != item {
+                start[at as usize + 1] += 1;
+            }
+        });
         for place in 0..count {
             start[place + 1] += start[place];
         }
-        Self { start, items: pairs.iter().map(|&(_, item)| item).collect() }
+        let mut next = start.clone();
+        let mut items = vec![0; start[count] as usize];
+        last.fill(u32::MAX);
+        tell(&mut |at, item| {
+            if std::mem::replace(&mut last[at as usize], item) != item {
+                items[next[at as usize] as usize] = item;
+                next[at as usize] += 1;
+            }
+        });
+        Self { start, items }
     }
 
     #[inline]
@@ -151,6 +177,9 @@ pub struct Habits {
     /// Turns the order in which choices are first looked at.
     pub seed: u64,
 }
+
+/// A rank for each choice: those of one rank are looked at together.
+pub type Ranks = Vec<u32>;
 
 /// The solver.
 #[derive(Debug)]
@@ -229,6 +258,11 @@ impl<'s> Solver<'s> {
         }
     }
 
+    /// Looks at choices in the order of these ranks, the lowest first.
+    pub fn rank(&mut self, ranks: &Ranks) {
+        self.pending.sort_by_key(|&choice| std::cmp::Reverse(ranks[choice as usize]));
+    }
+
     /// The value of a literal, if it has one.
     #[inline]
     pub fn value(&self, lit: Lit) -> Option<bool> {
@@ -255,32 +289,50 @@ impl<'s> Solver<'s> {
 }
 
 fn edges_by_literal(setup: &Setup) -> Lists {
-    let mut pairs = Vec::with_capacity(setup.edges.len() * 2);
-    for (id, edge) in setup.edges.iter().enumerate() {
-        pairs.extend(edge.conditions().map(|lit| (lit.0, id as u32)));
-    }
-    Lists::new(setup.telling_edge.len(), &mut pairs)
+    Lists::new(setup.telling_edge.len(), |tell| {
+        for (id, edge) in setup.edges.iter().enumerate() {
+            edge.conditions().for_each(|lit| tell(lit.0, id as u32));
+        }
+    })
 }
 
 /// A choice has to be looked at again when an end of one of its options' edges moves, when a pair of nodes that tells
 /// the value of a condition moves, and when an option, a guard or a condition changes.
 fn choices_to_revisit(setup: &Setup, edges_of_lit: &Lists, node_count: usize) -> (Lists, Lists) {
-    let (mut by_node, mut by_var) = (Vec::new(), Vec::new());
-    for (id, choice) in setup.choices.iter().enumerate() {
-        let id = id as u32;
-        by_var.extend(choice.guards.iter().filter(|lit| lit.is_some()).map(|lit| (lit.var() as u32, id)));
-        for &option in &setup.options[choice.first_option as usize..][..choice.option_count as usize] {
-            by_var.push((option.var() as u32, id));
-            for &edge in edges_of_lit.of(option.index()) {
-                let edge = &setup.edges[edge as usize];
-                by_node.extend([(edge.from, id), (edge.to, id)]);
-                for condition in edge.conditions().filter(|&condition| condition != option) {
-                    by_var.push((condition.var() as u32, id));
-                    let telling = setup.telling_edge[condition.index()];
-                    by_node.extend(telling.into_iter().flat_map(|(from, to)| [(from, id), (to, id)]));
+    let by_node = Lists::new(node_count, |tell| {
+        for (choice, option, edge) in options_with_edges(setup, edges_of_lit) {
+            tell(edge.from, choice);
+            tell(edge.to, choice);
+            for condition in edge.conditions().filter(|&condition| condition != option) {
+                if let Some((from, to)) = setup.telling_edge[condition.index()] {
+                    tell(from, choice);
+                    tell(to, choice);
                 }
             }
         }
-    }
-    (Lists::new(node_count, &mut by_node), Lists::new(setup.telling_edge.len() / 2, &mut by_var))
+    });
+    let by_var = Lists::new(setup.telling_edge.len() / 2, |tell| {
+        for (id, choice) in setup.choices.iter().enumerate() {
+            let guards = choice.guards.iter().filter(|lit| lit.is_some());
+            guards.chain(setup.options_of(choice)).for_each(|lit| tell(lit.var() as u32, id as u32));
+        }
+        for (choice, option, edge) in options_with_edges(setup, edges_of_lit) {
+            let others = edge.conditions().filter(|&condition| condition != option);
+            others.for_each(|condition| tell(condition.var() as u32, choice));
+        }
+    });
+    (by_node, by_var)
+}
+
+fn options_with_edges<'s>(
+    setup: &'s Setup,
+    edges_of_lit: &'s Lists,
+) -> impl Iterator<Item = (u32, Lit, &'s ConditionalEdge)> {
+    let choices = setup.choices.iter().enumerate();
+    let options =
+        choices.flat_map(|(id, choice)| setup.options_of(choice).iter().map(move |&option| (id, option)));
+    options.flat_map(move |(id, option)| {
+        let edges = edges_of_lit.of(option.index()).iter();
+        edges.map(move |&edge| (id as u32, option, &setup.edges[edge as usize]))
+    })
 }

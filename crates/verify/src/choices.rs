@@ -13,7 +13,7 @@ use order::EdgeId;
 use rustc_hash::FxHashMap;
 use solve::{Lit, Setup};
 
-use crate::known::{KnownGraph, Reason};
+use crate::known::Reason;
 use crate::problem::{INITIAL, OPEN, Problem, Status, UNUSED};
 use crate::saturate::Saturation;
 
@@ -260,9 +260,8 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
 
     /// The first writer on each chain from a position on, and those on no chain.
     fn first_writers(&self, key: KeyId, from: impl Fn(usize) -> u32, but: TxnId) -> Vec<TxnId> {
-        let chains = 0..self.state.reach.chains().len();
-        let on_chains =
-            chains.filter_map(|chain| self.state.writers.first_from(key, chain as u32, from(chain), but));
+        let groups = self.state.writers.groups(key);
+        let on_chains = groups.filter_map(|group| group.first_from(from(group.chain as usize), but));
         let off_chain = self.state.writers.off_chain(key).iter().copied().filter(|&txn| txn != but);
         on_chains.chain(off_chain).collect()
     }
@@ -273,11 +272,12 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
         let (reach, shape) = (&self.state.reach, self.problem().shape);
         let (install, commit) = (shape.install(txn), shape.commit(txn));
         let mut found = Vec::new();
-        for chain in 0..reach.chains().len() {
+        for group in self.state.writers.groups(key) {
+            let chain = group.chain as usize;
             let (from, to) = (reach.end(commit, chain) + shape.install_gap(), reach.first(install, chain));
-            found.extend(self.state.writers.between(key, chain as u32, from, to));
+            found.extend(group.between(from, to));
             if !self.is_saturated {
-                found.extend(self.state.writers.first_from(key, chain as u32, to, txn));
+                found.extend(group.first_from(to, txn));
             }
         }
         let elsewhere =
@@ -384,19 +384,4 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
         self.choices.setup.add_choice(&guards, &[lits.0, lits.1]);
         lits
     }
-}
-
-/// How many components of more than one node the graph has if every choice is taken every way at once: a cycle cannot
-/// leave such a component.
-pub(crate) fn component_sizes(known: &KnownGraph, setup: &Setup) -> Vec<u32> {
-    let mut all = order::Digraph::new(known.graph.node_count());
-    for edge in 0..known.graph.edge_count() as u32 {
-        let edge = known.graph.edge(edge);
-        all.add(edge.from, edge.to);
-    }
-    setup.edge_ends().for_each(|(from, to)| {
-        all.add(from, to);
-    });
-    let found = order::components(all.node_count(), |node| all.out_edges(node).map(|(_, to)| to));
-    found.sizes().into_iter().filter(|&size| size > 1).collect()
 }

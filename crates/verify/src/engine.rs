@@ -7,7 +7,7 @@ use history::{History, Index, Outcome, TxnId};
 use order::IncrementalOrder;
 use solve::{Habits, Solver};
 
-use crate::choices::{Choices, Collect, Meaning, component_sizes};
+use crate::choices::{Choices, Collect, Meaning};
 use crate::known::KnownGraph;
 use crate::options::{Limit, Options};
 use crate::problem::{Flaw, Problem, Status};
@@ -15,7 +15,7 @@ use crate::proof::{Evidence, ProofBuilder};
 use crate::saturate::{Contradiction, Saturation, Stop};
 use crate::stats::Stats;
 use crate::time::Timeline;
-use crate::{Answer, Verdict, cover, guess};
+use crate::{Answer, Verdict, components, cover, guess};
 
 /// Decides a level for which every operation of the history is indexed.
 pub(crate) fn decide(history: &History, index: &Index, level: &Level, options: &Options<'_>) -> Answer {
@@ -80,7 +80,7 @@ impl Run<'_> {
         self.stats.set("known edges", state.known.graph.edge_count() as u64);
         self.stats.set("rounds", state.rounds);
         self.stats.set("dropped sources", state.drops.len() as u64);
-        self.stats.set("settled reads", state.settled.len() as u64);
+        self.stats.set("settled reads", state.settled);
         result
     }
 
@@ -92,12 +92,6 @@ impl Run<'_> {
         self.stats.set("undecided pairs", choices.undecided_pairs);
         self.stats.set("undecided reads", choices.undecided_reads);
         self.end_stage("collect");
-        if self.options.stages.components && choices.setup.choice_count() > 0 {
-            let sizes = component_sizes(&state.known, &choices.setup);
-            self.stats.set("components", sizes.len() as u64);
-            self.stats.set("largest component", u64::from(sizes.iter().copied().max().unwrap_or(0)));
-            self.end_stage("components");
-        }
         let order = guess::guess(state.problem, &state.known, self.options.stages.guess);
         if order.len() < state.known.graph.node_count() {
             let contradiction = state.find_cycle();
@@ -107,8 +101,16 @@ impl Run<'_> {
         let stages = self.options.stages;
         let habits = Habits { lazy: stages.lazy, polarity: stages.polarity, seed: self.options.seed };
         let mut solver = Solver::new(&choices.setup, graph, habits);
-        self.stats.set("guessed wrong", solver.violated_count());
+        let guessed_wrong = solver.violated_count();
+        self.stats.set("guessed wrong", guessed_wrong);
         self.end_stage("guess");
+        if stages.components && guessed_wrong > 0 {
+            let split = components::split(&state.known, &choices.setup);
+            self.stats.set("components", split.count);
+            self.stats.set("largest component", split.largest);
+            solver.rank(&split.ranks);
+            self.end_stage("components");
+        }
         let mut reached = None;
         let answer = solver.search(&mut || {
             reached = (self.options.limit)();

@@ -1,6 +1,7 @@
 //! A history and a level in, a verdict with its certificate out.
 
 mod choices;
+mod components;
 mod cover;
 mod engine;
 mod guess;

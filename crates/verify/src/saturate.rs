@@ -6,21 +6,21 @@
 //! - `u` was visible to `s`: then `u`'s version is earlier than `t`'s.
 //!
 //! `t`'s version is earlier than `u`'s once `install(t)` reaches `commit(u)`. Only the nearest `u` on each chain matters,
-//! since the others follow along the chain, and it is found by binary search: no pair of writers is ever enumerated.
+//! since the others follow along the chain, and it is found by a short search: no pair of writers is ever enumerated.
 //! An open read loses a candidate that comes after it, or that another writer overwrote before it; with one candidate
 //! left it is a known read.
 //!
 //! Work is done in rounds over what improved. A round that adds many edges is followed by one sweep over the graph in
 //! topological order, a round that adds few by spreading each edge alone.
 
-use history::{KeyId, TxnId};
+use history::TxnId;
 use order::{EdgeId, Improved, NONE, Reach, topological_order};
 
 use crate::known::{KnownGraph, Reason};
 use crate::options::Limit;
 use crate::problem::{INITIAL, OPEN, Problem, Status, UNUSED};
 use crate::time::MaybeEdge;
-use crate::writers::Writers;
+use crate::writers::{Group, Writers};
 
 /// No explanation exists.
 #[derive(Clone, Debug)]
@@ -72,8 +72,8 @@ pub(crate) struct Saturation<'p, 'a> {
     pub reach: Reach,
     pub writers: Writers,
     pub drops: Vec<Drop>,
-    /// Reads that became known, with the number of edges at that time.
-    pub settled: Vec<(u32, u32)>,
+    /// How many open reads became known.
+    pub settled: u64,
     pub rounds: u64,
     /// Edges out of transactions that only may have taken part, to be added when one did.
     pub maybe_edges: Vec<MaybeEdge>,
@@ -83,6 +83,12 @@ pub(crate) struct Saturation<'p, 'a> {
     waiting: Vec<u32>,
     is_waiting: Vec<bool>,
     fresh: Vec<EdgeId>,
+    /// Whether a transaction was taken in that the writers do not list yet.
+    is_stale: bool,
+    /// Scratch: the chains that improved at the node that is looked at.
+    improved: Vec<bool>,
+    /// Scratch: the writers that a rule found.
+    found: Vec<TxnId>,
 }
 
 /// For each write the reads that certainly came from it, as threaded lists.
@@ -124,6 +130,7 @@ impl<'p, 'a> Saturation<'p, 'a> {
         maybe_edges: Vec<MaybeEdge>,
     ) -> Self {
         let writers = Writers::new(problem, &chains);
+        let improved = vec![true; chains.len()];
         let mut open_of_read = Vec::new();
         let mut open_of_write = Vec::new();
         if !problem.open.is_empty() {
@@ -144,12 +151,15 @@ impl<'p, 'a> Saturation<'p, 'a> {
             reach: Reach::new(chains),
             writers,
             drops: Vec::new(),
-            settled: Vec::new(),
+            settled: 0,
+            found: Vec::new(),
             rounds: 0,
             maybe_edges,
             open_of_read,
             open_of_write,
             fresh: Vec::new(),
+            is_stale: false,
+            improved,
         }
     }
 
@@ -183,6 +193,7 @@ impl<'p, 'a> Saturation<'p, 'a> {
                 self.is_waiting[open as usize] = false;
                 self.narrow(open)?;
             }
+            self.renew_writers();
             self.bring_up_to_date()?;
         }
     }
@@ -198,16 +209,29 @@ impl<'p, 'a> Saturation<'p, 'a> {
         }
         let txn = shape.txn(node);
         if node == shape.install(txn) && !ahead.is_empty() {
-            self.follow_versions(txn, &ahead)?;
+            self.only_improved(&ahead, |state| state.follow_versions(txn))?;
         }
         if node == shape.begin(txn) {
-            self.follow_reads(txn, &behind)?;
+            self.only_improved(&behind, |state| state.follow_reads(txn))?;
         }
         Ok(())
     }
 
-    /// `install(txn)` reaches more of these chains: its versions are earlier than more others.
-    fn follow_versions(&mut self, txn: TxnId, chains: &[u32]) -> Result<(), Contradiction> {
+    /// Limits the rules to some chains; outside of this all are looked at.
+    fn only_improved(
+        &mut self,
+        chains: &[u32],
+        apply: impl FnOnce(&mut Self) -> Result<(), Contradiction>,
+    ) -> Result<(), Contradiction> {
+        self.improved.fill(false);
+        chains.iter().for_each(|&chain| self.improved[chain as usize] = true);
+        let result = apply(self);
+        self.improved.fill(true);
+        result
+    }
+
+    /// `install(txn)` reaches more of some chains: its versions are earlier than more others.
+    fn follow_versions(&mut self, txn: TxnId) -> Result<(), Contradiction> {
         let is_in = self.problem.is_in(txn);
         for write in self.problem.index.writes_of(txn) {
             let write = write as u32;
@@ -215,35 +239,33 @@ impl<'p, 'a> Saturation<'p, 'a> {
                 self.wake_readers_of(write);
             }
             if is_in && (self.readers.first(write).is_some() || self.problem.shape.writers_exclude()) {
-                let key = self.problem.index.writes()[write as usize].key;
-                for &chain in chains {
-                    self.precede_next_version(txn, write, key, chain)?;
-                }
+                self.precede_next_versions(txn, write)?;
             }
         }
         Ok(())
     }
 
-    fn precede_next_version(
-        &mut self,
-        txn: TxnId,
-        write: u32,
-        key: KeyId,
-        chain: u32,
-    ) -> Result<(), Contradiction> {
-        let shape = self.problem.shape;
-        let position = self.reach.first(shape.install(txn), chain as usize);
-        let Some(later) = self.writers.first_from(key, chain, position, txn) else {
-            return Ok(());
-        };
-        if shape.writers_exclude() {
-            self.add(shape.commit(txn), shape.install(later), Reason::Exclusive(write))?;
+    /// The next later version on each chain comes after all reads of this one.
+    fn precede_next_versions(&mut self, txn: TxnId, write: u32) -> Result<(), Contradiction> {
+        let (shape, key) = (self.problem.shape, self.problem.index.writes()[write as usize].key);
+        let install = shape.install(txn);
+        let (reach, improved) = (&self.reach, &self.improved);
+        let groups = self.writers.groups(key).filter(|group| improved[group.chain as usize]);
+        let mut next = std::mem::take(&mut self.found);
+        next.extend(
+            groups.filter_map(|group| group.first_from(reach.first(install, group.chain as usize), txn)),
+        );
+        for later in next.drain(..) {
+            if shape.writers_exclude() {
+                self.add(shape.commit(txn), shape.install(later), Reason::Exclusive(write))?;
+            }
+            let mut reader = self.readers.first(write);
+            while let Some(read) = reader {
+                self.precede(read, later)?;
+                reader = self.readers.after(read);
+            }
         }
-        let mut reader = self.readers.first(write);
-        while let Some(read) = reader {
-            self.precede(read, later)?;
-            reader = self.readers.after(read);
-        }
+        self.found = next;
         Ok(())
     }
 
@@ -257,53 +279,49 @@ impl<'p, 'a> Saturation<'p, 'a> {
         self.add(shape.begin(reader), shape.commit(later), Reason::Overwritten(read))
     }
 
-    /// More of these chains reach `begin(txn)`: it sees more versions.
-    fn follow_reads(&mut self, txn: TxnId, chains: &[u32]) -> Result<(), Contradiction> {
+    /// More of some chains reach `begin(txn)`: it sees more versions.
+    fn follow_reads(&mut self, txn: TxnId) -> Result<(), Contradiction> {
         for read in self.problem.index.reads_of(txn) {
             let read = read as u32;
             match self.problem.source[read as usize] {
                 UNUSED => {}
                 OPEN => self.wake(self.open_of_read[read as usize]),
-                source => {
-                    for &chain in chains {
-                        self.follow_visible(read, source, chain)?;
-                    }
-                }
+                source => self.follow_visible(read, source)?,
             }
         }
         Ok(())
     }
 
-    /// The last writer on a chain that is visible to a read wrote an earlier version than the one it read.
-    fn follow_visible(&mut self, read: u32, source: u32, chain: u32) -> Result<(), Contradiction> {
+    /// The last writer on each chain that is visible to a read wrote an earlier version than the one it read.
+    fn follow_visible(&mut self, read: u32, source: u32) -> Result<(), Contradiction> {
         let shape = self.problem.shape;
         let external = self.problem.index.reads()[read as usize];
-        let end = self.reach.end(shape.begin(external.txn), chain as usize);
-        let Some(visible) = self.writers.last_before(external.key, chain, end, external.txn) else {
-            return Ok(());
-        };
-        if source == INITIAL {
-            return Err(Contradiction::Overwritten { read, writer: visible });
+        let begin = shape.begin(external.txn);
+        let (reach, improved) = (&self.reach, &self.improved);
+        let groups = self.writers.groups(external.key).filter(|group| improved[group.chain as usize]);
+        let mut visible = std::mem::take(&mut self.found);
+        let last = |group: Group<'_>| group.last_before(reach.end(begin, group.chain as usize), external.txn);
+        visible.extend(groups.filter_map(last));
+        for earlier in visible.drain(..) {
+            if source == INITIAL {
+                return Err(Contradiction::Overwritten { read, writer: earlier });
+            }
+            let writer = self.problem.writer(source);
+            if earlier != writer {
+                self.add(shape.commit(earlier), shape.install(writer), Reason::Visible(read))?;
+            }
         }
-        let writer = self.problem.writer(source);
-        if visible == writer {
-            return Ok(());
-        }
-        self.add(shape.commit(visible), shape.install(writer), Reason::Visible(read))
+        self.found = visible;
+        Ok(())
     }
 
     /// A read of the initial state comes before every writer of the key.
     fn precede_all_writers(&mut self, read: u32) -> Result<(), Contradiction> {
         let external = self.problem.index.reads()[read as usize];
-        for chain in 0..self.reach.chains().len() as u32 {
-            if let Some(first) = self.writers.first_from(external.key, chain, 0, external.txn) {
-                self.precede(read, first)?;
-            }
-        }
-        for place in 0..self.writers.off_chain(external.key).len() {
-            self.precede(read, self.writers.off_chain(external.key)[place])?;
-        }
-        Ok(())
+        let first = |group: Group<'_>| group.first_from(0, external.txn);
+        let mut later: Vec<TxnId> = self.writers.groups(external.key).filter_map(first).collect();
+        later.extend(self.writers.off_chain(external.key));
+        later.into_iter().try_for_each(|later| self.precede(read, later))
     }
 
     fn wake(&mut self, open: u32) {
@@ -356,12 +374,11 @@ impl<'p, 'a> Saturation<'p, 'a> {
             return Some(Dropped::After);
         }
         let but = [external.txn, writer.unwrap_or(external.txn)];
-        for chain in 0..self.reach.chains().len() {
+        for group in self.writers.groups(external.key) {
+            let chain = group.chain as usize;
             let from = writer.map_or(0, |writer| self.reach.first(shape.install(writer), chain));
-            let to = self.reach.end(begin, chain);
-            if from < to
-                && let Some(between) = self.writers.any_between(external.key, chain as u32, from, to, but)
-            {
+            let between = group.between(from, self.reach.end(begin, chain));
+            if let Some(&between) = between.iter().find(|txn| !but.contains(txn)) {
                 return Some(Dropped::Between(between));
             }
         }
@@ -370,11 +387,10 @@ impl<'p, 'a> Saturation<'p, 'a> {
 
     /// A read can only have come from there: it is a known read from now on.
     fn settle(&mut self, read: u32, source: u32) -> Result<(), Contradiction> {
-        let chains = 0..self.reach.chains().len() as u32;
         if source != INITIAL && !self.problem.is_in(self.problem.writer(source)) {
             self.take_in(self.problem.writer(source), read)?;
         }
-        self.settled.push((read, self.known.graph.edge_count() as u32));
+        self.settled += 1;
         self.problem.source[read as usize] = source;
         if source == INITIAL {
             self.precede_all_writers(read)?;
@@ -383,12 +399,9 @@ impl<'p, 'a> Saturation<'p, 'a> {
             let (writer, reader) = (self.problem.writer(source), self.problem.reader(read));
             self.readers.add(source, read);
             self.add(shape.commit(writer), shape.begin(reader), Reason::ReadFrom(read))?;
-            let key = self.problem.index.reads()[read as usize].key;
-            for chain in chains.clone() {
-                self.precede_next_version(writer, source, key, chain)?;
-            }
+            self.precede_next_versions(writer, source)?;
         }
-        chains.into_iter().try_for_each(|chain| self.follow_visible(read, source, chain))
+        self.follow_visible(read, source)
     }
 
     /// An unknown transaction must have committed: its writes count for everybody, and its reads must be explained.
@@ -403,14 +416,20 @@ impl<'p, 'a> Saturation<'p, 'a> {
         }
         self.problem.status[txn.index()] = Status::In;
         self.problem.needed.push((txn, because));
-        self.writers = Writers::new(self.problem, self.reach.chains());
-        self.reach.mark_all();
+        self.is_stale = true;
         for open in 0..self.problem.open.len() as u32 {
             if self.problem.source[self.problem.open[open as usize].read as usize] == OPEN {
                 self.wake(open);
             }
         }
         Ok(())
+    }
+
+    fn renew_writers(&mut self) {
+        if std::mem::take(&mut self.is_stale) {
+            self.writers = Writers::new(self.problem, self.reach.chains());
+            self.reach.mark_all();
+        }
     }
 
     fn add(&mut self, from: u32, to: u32, reason: Reason) -> Result<(), Contradiction> {

@@ -1,4 +1,4 @@
-//! The writers of each key, by chain and position: the nearest one before or after a place is one binary search.
+//! The writers of each key, by chain and position: the nearest one before or after a place is one short search.
 
 use history::{KeyId, TxnId};
 use order::{Chains, NONE};
@@ -16,6 +16,50 @@ pub(crate) struct Writers {
 
 fn place(chain: u32, position: u32) -> u64 {
     u64::from(chain) << 32 | u64::from(position)
+}
+
+/// How many places come before a bound: most keys have few writers, for which looking at each is fastest.
+#[inline]
+fn group_size(places: &[u64], bound: u64) -> usize {
+    match places.len() {
+        0..=12 => places.iter().take_while(|&&place| place < bound).count(),
+        _ => places.partition_point(|&place| place < bound),
+    }
+}
+
+/// The writers of a key on one chain, in its order.
+#[derive(Clone, Copy)]
+pub(crate) struct Group<'w> {
+    pub chain: u32,
+    places: &'w [u64],
+    txns: &'w [TxnId],
+}
+
+impl<'w> Group<'w> {
+    #[inline]
+    fn before(&self, position: u32) -> usize {
+        group_size(self.places, place(self.chain, position))
+    }
+
+    /// The first writer at or after a position, other than the one given.
+    #[inline]
+    pub(crate) fn first_from(&self, position: u32, but: TxnId) -> Option<TxnId> {
+        let mut rest = self.txns[self.before(position)..].iter();
+        rest.find(|&&txn| txn != but).copied()
+    }
+
+    /// The last writer before a position, other than the one given.
+    #[inline]
+    pub(crate) fn last_before(&self, end: u32, but: TxnId) -> Option<TxnId> {
+        let mut earlier = self.txns[..self.before(end)].iter().rev();
+        earlier.find(|&&txn| txn != but).copied()
+    }
+
+    /// The writers from one position up to but without another.
+    #[inline]
+    pub(crate) fn between(&self, from: u32, to: u32) -> &'w [TxnId] {
+        if from >= to { &[] } else { &self.txns[self.before(from)..self.before(to)] }
+    }
 }
 
 impl Writers {
@@ -55,49 +99,20 @@ impl Writers {
         range.start + self.place[range].partition_point(|&place| place < wanted)
     }
 
-    /// The first writer on a chain at or after a position, other than the one given.
-    #[inline]
-    pub(crate) fn first_from(&self, key: KeyId, chain: u32, position: u32, but: TxnId) -> Option<TxnId> {
-        let end = self.range(key).end;
-        let mut at = self.lower_bound(key, place(chain, position));
-        if at < end && self.txn[at] == but {
-            at += 1;
-        }
-        (at < end && self.place[at] >> 32 == u64::from(chain)).then(|| self.txn[at])
-    }
-
-    /// The last writer on a chain before a position, other than the one given.
-    #[inline]
-    pub(crate) fn last_before(&self, key: KeyId, chain: u32, end: u32, but: TxnId) -> Option<TxnId> {
-        let start = self.range(key).start;
-        let mut at = self.lower_bound(key, place(chain, end));
-        if at > start && self.txn[at - 1] == but {
-            at -= 1;
-        }
-        (at > start && self.place[at - 1] >> 32 == u64::from(chain)).then(|| self.txn[at - 1])
-    }
-
-    /// The writers on a chain from one position up to but without another.
-    pub(crate) fn between(&self, key: KeyId, chain: u32, from: u32, to: u32) -> &[TxnId] {
-        if from >= to {
-            return &[];
-        }
-        let (start, end) =
-            (self.lower_bound(key, place(chain, from)), self.lower_bound(key, place(chain, to)));
-        &self.txn[start..end]
-    }
-
-    /// A writer on a chain from one position up to but without another, other than the two given.
-    #[inline]
-    pub(crate) fn any_between(
-        &self,
-        key: KeyId,
-        chain: u32,
-        from: u32,
-        to: u32,
-        but: [TxnId; 2],
-    ) -> Option<TxnId> {
-        self.between(key, chain, from, to).iter().copied().find(|txn| !but.contains(txn))
+    /// The writers of a key, chain by chain; those on no chain are left out.
+    pub(crate) fn groups(&self, key: KeyId) -> impl Iterator<Item = Group<'_>> {
+        let range = self.range(key);
+        let (mut places, mut txns) = (&self.place[range.clone()], &self.txn[range]);
+        std::iter::from_fn(move || {
+            let chain = (*places.first()? >> 32) as u32;
+            if chain == NONE {
+                return None;
+            }
+            let size = group_size(places, place(chain + 1, 0));
+            let group = Group { chain, places: &places[..size], txns: &txns[..size] };
+            (places, txns) = (&places[size..], &txns[size..]);
+            Some(group)
+        })
     }
 
     /// The writers of a key that are on no chain.

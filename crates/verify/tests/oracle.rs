@@ -1,5 +1,6 @@
 //! The engine against the brute-force oracle: every history of small scopes, and seeded random ones. Every verdict's
-//! certificate is checked. `ISOSCOPE_SOAK=300000` asks for that many random histories per level.
+//! certificate is checked. `ISOSCOPE_SOAK=300000` asks for that many random histories per level; the tests that take
+//! it have `soak` in their names.
 
 use certify::{Certificate, Level};
 use history::{History, Index, Outcome};
@@ -45,16 +46,19 @@ fn random_agreement(level: Level, first_seed: u64) {
     assert!((0.15..=0.85).contains(&share), "{share} of the histories satisfy the level");
 }
 
-macro_rules! random_agreement {
+macro_rules! soak {
     ($($name:ident: $level:expr;)*) => {
-        $(#[test]
-        fn $name() {
-            random_agreement($level, 1_000_000);
-        })*
+        mod soak {
+            use super::*;
+            $(#[test]
+            fn $name() {
+                random_agreement($level, 1_000_000);
+            })*
+        }
     };
 }
 
-random_agreement! {
+soak! {
     serializable: Level::SERIALIZABLE;
     session_serializable: Level::SESSION_SERIALIZABLE;
     strict_serializable: Level::STRICT_SERIALIZABLE;
@@ -101,7 +105,7 @@ fn every_small_history() {
 
 /// Switching a stage off changes the time, never the answer.
 #[test]
-fn every_stage_can_be_left_out() {
+fn soak_every_stage_can_be_left_out() {
     for (number, name) in Stages::NAMES.into_iter().enumerate() {
         let mut stages = Stages::default();
         assert!(stages.switch_off(name));

@@ -1,0 +1,66 @@
+//! The engine on histories with known verdicts: the named ones, the peers' counterexamples, and, where the folder of
+//! shared histories is beside the project, the recordings of its manifest. Every certificate is checked.
+
+use certify::Level;
+use history::{History, Index};
+use verify::{Options, Verdict, verify};
+
+fn holds(history: &History, level: &Level) -> bool {
+    let answer =
+        verify(history, &Index::of(history), level, &Options::default()).expect("reads and writes only");
+    let (verdict, certificate) = match answer.verdict {
+        Verdict::Holds(certificate) => (true, certificate),
+        Verdict::Violated(certificate) => (false, certificate),
+        Verdict::Undecided(limit) => panic!("no limit was set, but {limit:?} was reached"),
+    };
+    if let Err(flaw) = certify::check(history, level, &certificate) {
+        panic!("the certificate is wrong: {flaw}");
+    }
+    verdict
+}
+
+#[test]
+fn named_histories_and_counterexamples() {
+    let mut count = 0;
+    testkit::corpus::for_each(|case, level, expected| {
+        if let Some(level) = Level::named(level) {
+            count += 1;
+            assert_eq!(holds(&case.history, &level), expected, "{} at {:?}", case.name, level.name());
+        }
+    });
+    assert!(count > 100, "{count}");
+}
+
+#[test]
+fn recordings_of_the_manifest() {
+    for recording in testkit::corpus::recordings() {
+        if let Some(level) = Level::named(&recording.level) {
+            let history = recording.load();
+            assert_eq!(holds(&history, &level), recording.holds, "{}", recording.path.display());
+        }
+    }
+}
+
+/// What other checkers get wrong.
+#[test]
+fn known_errors_of_others() {
+    let cases = [
+        // The initial state is before everything.
+        ("S1: {w(x)=1} {r(x)=0}", Level::SESSION_SERIALIZABLE, false),
+        ("S1: {w(x)=1} {r(x)=0}", Level::SERIALIZABLE, true),
+        // A committed duplicate explains a read that an aborted write would not.
+        ("a: w(x)=1 abort\nb: w(x)=1\nc: r(x)=1", Level::SESSION_SERIALIZABLE, true),
+        ("a: w(x)=1 abort\nb: w(x)=1\nb: w(x)=2\nb: r(x)=1", Level::SESSION_SERIALIZABLE, false),
+        ("a: w(x)=1 abort\nc: r(x)=1", Level::SESSION_SERIALIZABLE, false),
+        // Snapshot isolation with duplicate values.
+        (
+            "S1: {w(x)=2 r(y)=2}\nS2: {r(z)=2} {r(x)=1}\nS3: {w(x)=1} {w(x)=1 w(y)=2}\nS4: {r(x)=2} {w(z)=2} {w(z)=2}",
+            Level::SESSION_SNAPSHOT_ISOLATION,
+            false,
+        ),
+    ];
+    for (text, level, expected) in cases {
+        let history = formats::notation::parse(text).expect("the notation is right");
+        assert_eq!(holds(&history, &level), expected, "{text} at {:?}", level.name());
+    }
+}
