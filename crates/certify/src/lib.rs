@@ -6,6 +6,7 @@
 
 mod certificate;
 mod check;
+mod clause;
 mod facts;
 mod fingerprint;
 mod flaw;

@@ -5,6 +5,7 @@
 
 use history::{History, OpId, TxnId};
 
+use crate::clause::Clause;
 use crate::facts::{Facts, Read};
 use crate::notation::LitText;
 use crate::propagate::Propagator;
@@ -90,7 +91,7 @@ impl Rules<'_> {
             Rule::OneInitial => self.one_initial(&clause),
             Rule::TwoWriters => self.two_writers(&clause),
             Rule::Overwritten => self.overwritten(&clause),
-            Rule::Cycle => cycle(&clause),
+            Rule::Cycle => clause.check_cycle(),
             Rule::Derived(_) => Ok(()),
         }
     }
@@ -322,38 +323,6 @@ fn txn_of_source(source: Source) -> Option<TxnId> {
     }
 }
 
-/// A clause as a set: sorted, without repeats.
-struct Clause {
-    lits: Vec<Lit>,
-}
-
-impl Clause {
-    fn of(lits: &[Lit]) -> Self {
-        let mut lits = lits.to_vec();
-        lits.sort_unstable();
-        lits.dedup();
-        Self { lits }
-    }
-
-    fn befores(&self) -> impl Iterator<Item = (Node, Node)> {
-        self.lits.iter().filter_map(|lit| match lit.atom {
-            Atom::Before(a, b) => Some((a, b)),
-            _ => None,
-        })
-    }
-
-    fn only_before(&self) -> Result<(Node, Node), String> {
-        self.befores().next().ok_or_else(|| "the clause has no order literal".into())
-    }
-
-    fn negated_sources(&self) -> impl Iterator<Item = (OpId, Source)> {
-        self.lits.iter().filter(|lit| lit.negated).filter_map(|lit| match lit.atom {
-            Atom::ReadFrom(op, source) => Some((op, source)),
-            _ => None,
-        })
-    }
-}
-
 /// The literals that a clause must have, and those that it may have besides.
 struct Form {
     required: Vec<Lit>,
@@ -389,22 +358,4 @@ impl Form {
             None => Ok(()),
         }
     }
-}
-
-/// The literals, read as steps from one event to another, go round in one circle.
-fn cycle(clause: &Clause) -> Check {
-    let steps: Vec<(Node, Node)> = clause.befores().collect();
-    if steps.len() < 2 || steps.len() != clause.lits.len() {
-        return Err("a cycle has two or more order literals, and no others".into());
-    }
-    let start = steps[0].0;
-    let mut here = start;
-    for count in 1..=steps.len() {
-        let place = steps.binary_search_by_key(&here, |&(from, _)| from);
-        here = steps[place.map_err(|_| "the literals are not a cycle")?].1;
-        if (here == start) != (count == steps.len()) {
-            return Err("the literals are not one cycle".into());
-        }
-    }
-    Ok(())
 }
