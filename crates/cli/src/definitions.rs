@@ -1,7 +1,7 @@
 //! Levels by their definitions, for the commands that reason about levels: shipped ones and those of files.
 
 use clap::Args;
-use spec::{Level, SmallHistory};
+use spec::{Level, SmallHistory, SmallTimes};
 use synth::{Bounds, Options};
 
 use crate::exit::Failure;
@@ -28,13 +28,20 @@ pub fn find_all(names: &[String]) -> Result<Vec<Level>, Failure> {
     Ok(found)
 }
 
-/// A small history as text, with its times if a level asked for them.
+/// A small history as text, a transaction a line, with its times if a level asked for them.
 pub fn history_text(history: &SmallHistory) -> String {
-    let has_times = history.txns.iter().any(|txn| txn.times.begin_request.is_some());
-    match has_times.then(|| formats::notation::print(&history.to_history())) {
-        Some(Ok(text)) => text,
-        _ => history.to_string(),
+    let text = history.to_string();
+    let lines = text.lines().zip(&history.txns);
+    lines.map(|(line, txn)| format!("{line}{}\n", times_text(&txn.times))).collect()
+}
+
+fn times_text(times: &SmallTimes) -> String {
+    let exact = [times.begin_request, times.begin_response, times.commit_request, times.commit_response];
+    if exact == [None; 4] {
+        return String::new();
     }
+    let [a, b, c, d] = exact.map(|time| time.map_or("?".to_owned(), |time| time.to_string()));
+    format!(" @[{a}..{b},{c}..{d}]")
 }
 
 /// Which histories are looked at.
@@ -90,5 +97,22 @@ impl ScopeArguments {
         };
         let values = self.values.map_or(String::new(), |values| format!(" and {values} values of each"));
         format!("{txns}, up to {} objects{values}", self.objects)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_history_is_read_back_as_it_was_printed() {
+        let mut history = SmallHistory::parse("a: w(x)=1\na: r(x)=0\nb: r(x)=1\n").unwrap();
+        for (txn, begin) in history.txns.iter_mut().zip(0..) {
+            txn.times = SmallTimes::exact(10 * begin, 10 * begin + 5);
+        }
+        let text = history_text(&history);
+        assert_eq!(text.lines().count(), history.txns.len(), "{text}");
+        let read = formats::notation::parse(&text).unwrap();
+        assert_eq!(SmallHistory::from_history(&read, 0).unwrap(), history);
     }
 }

@@ -427,8 +427,10 @@ fn limits_end_it() {
         WRITE_SKEW,
         "--time-limit 0s",
         expect![[r#"
-            --- standard error
-            undecided: the time limit of 0 ns was reached while indexing the history
+            h.txt: 2 sessions, 2 transactions, 6 operations, 2 keys
+
+              undecided  session-serializable, serializable, session-snapshot-isolation, snapshot-isolation, prefix: the time limit of 0 ns was reached
+              not asked  strict-serializable, strong-si, strong-session-si, generalized-si: the history has no times
             --- exit 3
         "#]],
     );

@@ -55,7 +55,7 @@ fn stats() {
               of a value written before                   0
             operations that failed                        0
             times                                        no
-            memory                                    432 B
+            memory                                    692 B
 
           what it could have shown (pairs of transactions of different sessions)
             writes of the same key                        0

@@ -12,7 +12,9 @@ fn check(line: &str, expected: Expect) {
 
 #[test]
 fn the_smallest_history() {
-    check("synth --allow si --forbid ser", expect![[r#"
+    check(
+        "synth --allow si --forbid ser",
+        expect![[r#"
         a: r(x)=0 w(y)=1
         b: r(y)=0 w(x)=1
 
@@ -22,19 +24,24 @@ fn the_smallest_history() {
           if a sees b, b comes before the initial state: a read x from the initial state, and b wrote x too
           if b sees a, a comes before the initial state: b read y from the initial state, and a wrote y too
         --- exit 0
-    "#]]);
-    check("synth --allow strict-serializable --forbid strong-si", expect![[r#"
-        init x=0
-        _1: w(x)=1 @[0..0,3..3]
-        _2: w(x)=2 @[1..1,2..2]
+    "#]],
+    );
+    check(
+        "synth --allow strict-serializable --forbid strong-si",
+        expect![[r#"
+            a: w(x)=1 @[0..0,3..3]
+            b: w(x)=2 @[1..1,2..2]
 
-        strict-serializable allows it, in the order b a
+            strict-serializable allows it, in the order b a
 
-        strong-si forbids it: these contradict one another
-          what else the level demands
-        --- exit 0
-    "#]]);
-    check("synth --allow own.iso --forbid causal", expect![[r#"
+            strong-si forbids it: these contradict one another
+              what else the level demands
+            --- exit 0
+        "#]],
+    );
+    check(
+        "synth --allow own.iso --forbid causal",
+        expect![[r#"
         a: w(x)=1
         b: r(x)=1
         b: r(x)=0
@@ -44,16 +51,22 @@ fn the_smallest_history() {
         causal forbids it: these contradict one another
           if b2 sees a, a comes before the initial state: b2 read x from the initial state, and a wrote x too
         --- exit 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn none_says_the_scope() {
-    check("synth --allow ser --forbid si --max-txns 3", expect![[r#"
+    check(
+        "synth --allow ser --forbid si --max-txns 3",
+        expect![[r#"
         none within up to 3 transactions, up to 3 objects
         --- exit 1
-    "#]]);
-    check("synth --allow ser --forbid si --txns 2 --objects 1 --values 2 --json", expect![[r#"
+    "#]],
+    );
+    check(
+        "synth --allow ser --forbid si --txns 2 --objects 1 --values 2 --json",
+        expect![[r#"
         {
           "effort": {
             "candidates": 0,
@@ -68,12 +81,15 @@ fn none_says_the_scope() {
           }
         }
         --- exit 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn all_of_a_scope() {
-    check("synth --allow session-si --forbid session-ser --txns 2 --objects 2 --all", expect![[r#"
+    check(
+        "synth --allow session-si --forbid session-ser --txns 2 --objects 2 --all",
+        expect![[r#"
         a: r(x)=0 w(y)=1
         b: r(y)=0 w(x)=1
 
@@ -85,7 +101,8 @@ fn all_of_a_scope() {
 
         3 histories within 2 transactions, up to 2 objects; that is all
         --- exit 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -109,7 +126,9 @@ fn a_proof_that_there_is_none() {
 
 #[test]
 fn comparison() {
-    check("compare si prefix", expect![[r#"
+    check(
+        "compare si prefix",
+        expect![[r#"
         snapshot-isolation is incomparable with prefix (within up to 5 transactions, up to 3 objects)
 
           snapshot-isolation allows, prefix forbids
@@ -120,16 +139,23 @@ fn comparison() {
             a: r(x)=0 w(x)=1
             b: r(x)=0 w(x)=2
         --- exit 0
-    "#]]);
-    check("compare ra-b ra-c --max-txns 3", expect![[r#"
+    "#]],
+    );
+    check(
+        "compare ra-b ra-c --max-txns 3",
+        expect![[r#"
         ra-b is equivalent to ra-c (within up to 3 transactions, up to 3 objects)
         --- exit 0
-    "#]]);
-    check("compare si", expect![[r#"
+    "#]],
+    );
+    check(
+        "compare si",
+        expect![[r#"
         --- standard error
         error: two levels are compared, and 1 were given; --matrix compares any number
         --- exit 2
-    "#]]);
+    "#]],
+    );
     check(
         "compare --matrix ra causal prefix psi session-si session-ser --max-txns 4 --objects 2",
         expect![[r#"

@@ -71,7 +71,9 @@ pub fn snapshot(bench: &Bench) -> Done {
 }
 
 fn decide(bench: &Bench, cases: &[Case]) -> Done {
-    table::head(&["history", "level", "verdict", "total", "read", "decide", "peak", "aim", "stages"]);
+    table::head(&[
+        "history", "level", "verdict", "total", "read", "decide", "peak", "aim", "stages", "counts",
+    ]);
     for Case(source, level, aim) in cases {
         let Some(file) = bench.file_of(*source)? else {
             continue;
@@ -87,6 +89,7 @@ fn decide(bench: &Bench, cases: &[Case]) -> Done {
             mb(measure.peak_bytes),
             (*aim).to_owned(),
             stages(&measure),
+            counts(&measure),
         ]);
     }
     Ok(())
@@ -96,6 +99,16 @@ fn stages(measure: &Measure) -> String {
     let shown = measure.stages.iter().filter(|(_, time)| *time >= 0.05);
     let shown: Vec<_> =
         shown.map(|(name, time)| format!("{} {}", name.trim_end_matches("_ms"), ms(*time))).collect();
+    shown.join(", ")
+}
+
+/// What is left to the search, and what that took.
+const COUNTS: [&str; 5] = ["pairs", "ambiguous reads", "undecided pairs", "decisions", "conflicts"];
+
+fn counts(measure: &Measure) -> String {
+    let known = |name: &&str| measure.counts.iter().find(|(known, _)| known == name);
+    let shown: Vec<_> =
+        COUNTS.iter().filter_map(|name| known(name)).map(|(name, count)| format!("{count} {name}")).collect();
     shown.join(", ")
 }
 

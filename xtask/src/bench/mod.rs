@@ -9,6 +9,7 @@ mod history;
 mod levels;
 mod measure;
 mod reject;
+mod synth;
 mod table;
 
 use std::path::PathBuf;
@@ -16,13 +17,16 @@ use std::path::PathBuf;
 use crate::run::{Done, cargo, expect_success, target};
 
 /// The names of the suites.
-pub const SUITES: [&str; 6] = ["formats", "serializable", "snapshot", "ablation", "reject", "scaling"];
+pub const SUITES: [&str; 7] =
+    ["formats", "serializable", "snapshot", "ablation", "reject", "scaling", "synth"];
 
 /// How to measure.
 #[derive(Clone, Debug)]
 pub struct Bench {
     /// The command.
     isoscope: PathBuf,
+    /// The profile it was built with.
+    profile: String,
     /// Runs for each figure.
     runs: usize,
     /// Small histories only.
@@ -56,6 +60,7 @@ impl Bench {
         let folder = if profile == "dev" { "debug" } else { profile };
         Ok(Self {
             isoscope: target().join(folder).join(format!("isoscope{}", std::env::consts::EXE_SUFFIX)),
+            profile: profile.to_owned(),
             runs: if quick { 1 } else { 5 },
             quick,
         })
@@ -70,6 +75,7 @@ impl Bench {
             "ablation" => levels::ablation(self),
             "reject" => reject::run(self),
             "scaling" => levels::scaling(self),
+            "synth" => synth::run(self),
             other => Err(format!("the suite {other} is listed but not written")),
         }
     }

@@ -178,7 +178,7 @@ impl Ruling {
 fn nanoseconds(time: i64) -> String {
     match time {
         time if time < 10_000 => format!("{time} ns"),
-        time if time < 10_000_000 => format!("{} us", time as f64 / 1e3),
+        time if time < 1_000_000 => format!("{} us", time as f64 / 1e3),
         time => format!("{} ms", time as f64 / 1e6),
     }
 }

@@ -1,7 +1,10 @@
 //! Runs the built command in a folder of its own and gives back what it printed.
 
+// Each test program uses its own part of this.
+#![allow(dead_code)]
+
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -27,11 +30,6 @@ impl Folder {
     /// A file in it.
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
-    }
-
-    /// Its path.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// The command, to be run here.
@@ -79,7 +77,6 @@ pub fn show(output: &Output) -> String {
 }
 
 /// Times made equal, so that a text can be compared.
-#[allow(dead_code)]
 pub fn without_times(text: &str) -> String {
     let lines = text.lines().map(|line| match line.split_once("_ms\": ") {
         Some((name, rest)) => format!("{name}_ms\": 0.0{}", if rest.ends_with(',') { "," } else { "" }),
