@@ -31,8 +31,9 @@ pub fn find_all(names: &[String]) -> Result<Vec<Level>, Failure> {
 /// A small history as text, a transaction a line, with its times if a level asked for them.
 pub fn history_text(history: &SmallHistory) -> String {
     let text = history.to_string();
-    let lines = text.lines().zip(&history.txns);
-    lines.map(|(line, txn)| format!("{line}{}\n", times_text(&txn.times))).collect()
+    // What follows the transactions is session order that no session shows.
+    let times = history.txns.iter().map(|txn| times_text(&txn.times)).chain(std::iter::repeat(String::new()));
+    text.lines().zip(times).map(|(line, times)| format!("{line}{times}\n")).collect()
 }
 
 fn times_text(times: &SmallTimes) -> String {
@@ -111,8 +112,9 @@ mod tests {
             txn.times = SmallTimes::exact(10 * begin, 10 * begin + 5);
         }
         let text = history_text(&history);
-        assert_eq!(text.lines().count(), history.txns.len(), "{text}");
         let read = formats::notation::parse(&text).unwrap();
-        assert_eq!(SmallHistory::from_history(&read, 0).unwrap(), history);
+        assert_eq!(SmallHistory::from_history(&read, 0).unwrap().txns, history.txns);
+        history.extra_session_order.push((0, 2));
+        assert!(history_text(&history).ends_with("session order: line 1 before line 3\n"));
     }
 }

@@ -108,7 +108,7 @@ const COUNTS: [&str; 5] = ["pairs", "ambiguous reads", "undecided pairs", "decis
 fn counts(measure: &Measure) -> String {
     let known = |name: &&str| measure.counts.iter().find(|(known, _)| known == name);
     let shown: Vec<_> =
-        COUNTS.iter().filter_map(|name| known(name)).map(|(name, count)| format!("{count} {name}")).collect();
+        COUNTS.iter().filter_map(known).map(|(name, count)| format!("{count} {name}")).collect();
     shown.join(", ")
 }
 
