@@ -1,8 +1,7 @@
 //! AWDIT text: `r KEY VALUE` or `w KEY VALUE` a line, transactions between rules of `-`, sessions between rules of `=`.
 //!
 //! Nothing is implied: keys are absent at first, and a history whose keys start with something writes it down as an
-//! ordinary first session. An empty part between two rules is an empty transaction or session; what stands before the
-//! first and behind the last rule counts only if it has operations.
+//! ordinary first session. Rules with nothing between them make neither a transaction nor a session.
 
 use history::{Builder, Datum, Outcome, SessionId};
 

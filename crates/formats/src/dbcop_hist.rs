@@ -10,9 +10,10 @@
 //! `:=` writes, `==` reads, `==?` reads the initial value, and `!` marks a transaction that did not commit. A variable
 //! starts with 0 unless somebody writes 0 to it. Every line ends with a line break, the last one too.
 
-use history::{Builder, Datum, Outcome, SessionId, ValueId};
+use history::{Builder, Datum, KeyId, Outcome, SessionId, ValueId};
 
 use crate::error::Error;
+use crate::key_cache::KeyCache;
 use crate::scan::decimal;
 use crate::source::Block;
 use crate::zero_implied::ZeroImplied;
@@ -51,6 +52,7 @@ struct Reader {
     builder: Builder,
     zero: ZeroImplied,
     session: Option<SessionId>,
+    cache: KeyCache,
 }
 
 impl Reader {
@@ -107,8 +109,7 @@ impl Reader {
 
     fn event(&mut self, block: &Block<'_>, index: &mut usize) -> Result<(), Error> {
         skip_blanks(block, index);
-        let name = variable(block, index)?;
-        let key = self.builder.keys.intern(name);
+        let key = self.variable(block, index)?;
         let is_write = match block.bytes.get(*index..*index + 2) {
             Some(b":=") => true,
             Some(b"==") => false,
@@ -131,25 +132,44 @@ impl Reader {
         Ok(())
     }
 
+    /// A variable by its name, which was mostly seen before.
+    fn variable(&mut self, block: &Block<'_>, index: &mut usize) -> Result<KeyId, Error> {
+        let rest = &block.bytes[*index..];
+        let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80;
+        let length = rest.iter().position(|&byte| !is_part(byte)).unwrap_or(rest.len());
+        let spelling = &rest[..length];
+        let key = match self.cache.get(spelling) {
+            Some(key) => key,
+            None => {
+                let name = name(spelling).ok_or_else(|| block.error(*index, "the name of a variable"))?;
+                let key = self.builder.keys.intern(name);
+                self.cache.put(spelling, key);
+                key
+            }
+        };
+        *index += length;
+        Ok(key)
+    }
+
     fn value(&mut self, number: u64) -> ValueId {
-        self.builder.values.intern(Datum::uint(number))
+        match i64::try_from(number) {
+            Ok(int) => self.builder.values.intern_int(int),
+            Err(_) => self.builder.values.intern(Datum::uint(number)),
+        }
     }
 }
 
 /// A name of letters, digits and `_`; one of digits only is a number.
-fn variable(block: &Block<'_>, index: &mut usize) -> Result<Datum, Error> {
-    let rest = &block.bytes[*index..];
-    let end = rest.iter().position(|&byte| !(byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80));
-    let name = std::str::from_utf8(&rest[..end.unwrap_or(rest.len())])
-        .ok()
-        .filter(|name| !name.is_empty() && name.chars().all(|char| char.is_alphanumeric() || char == '_'))
-        .ok_or_else(|| block.error(*index, "the name of a variable"))?;
-    *index += name.len();
+fn name(spelling: &[u8]) -> Option<Datum> {
+    let name = std::str::from_utf8(spelling).ok()?;
+    if name.is_empty() || !name.chars().all(|char| char.is_alphanumeric() || char == '_') {
+        return None;
+    }
     let is_number = name.bytes().all(|byte| byte.is_ascii_digit()) && (name == "0" || !name.starts_with('0'));
-    Ok(match is_number {
-        true => Datum::int_from_decimal(name).unwrap_or_else(|| Datum::str(name)),
-        false => Datum::str(name),
-    })
+    match is_number {
+        true => Datum::int_from_decimal(name),
+        false => Some(Datum::str(name)),
+    }
 }
 
 /// Every block ends with a line break, so there is always a byte after blanks.

@@ -4,7 +4,7 @@
 //! `["r", 1, 2]`. A version that is null is the initial one; a variable starts with 0 unless somebody writes 0 to it.
 //! Events are pulled from the source one at a time, so a long file needs no tree.
 
-use history::{Builder, Datum, KeyId, Outcome, SessionId};
+use history::{Builder, Datum, Outcome, SessionId};
 
 use crate::error::Error;
 use crate::scan::Json;
@@ -195,18 +195,20 @@ impl Reader<'_, '_> {
     }
 
     fn add(&mut self, is_write: bool, variable: u64, version: Option<u64>) -> Result<(), Error> {
-        let key: KeyId = self.builder.keys.intern(Datum::uint(variable));
-        match (is_write, version) {
+        let builder = &mut self.builder;
+        let key = match i64::try_from(variable) {
+            Ok(int) => builder.keys.intern_int(int),
+            Err(_) => builder.keys.intern(Datum::uint(variable)),
+        };
+        let value = version.map(|version| match i64::try_from(version) {
+            Ok(int) => builder.values.intern_int(int),
+            Err(_) => builder.values.intern(Datum::uint(version)),
+        });
+        match (is_write, value) {
             (true, None) => return Err(self.json.error("a write with a version before this")),
-            (false, None) => self.zero.read_initial(&mut self.builder, key),
-            (true, Some(version)) => {
-                let value = self.builder.values.intern(Datum::uint(version));
-                self.zero.write(&mut self.builder, key, value);
-            }
-            (false, Some(version)) => {
-                let value = self.builder.values.intern(Datum::uint(version));
-                self.builder.read(key, value);
-            }
+            (false, None) => self.zero.read_initial(builder, key),
+            (true, Some(value)) => self.zero.write(builder, key, value),
+            (false, Some(value)) => _ = builder.read(key, value),
         }
         Ok(())
     }

@@ -116,25 +116,17 @@ impl<'s, 'a> Json<'s, 'a> {
     /// An unsigned integer.
     #[inline]
     pub fn unsigned(&mut self, expected: &str) -> Result<u64, Error> {
-        if !self.peek()?.is_some_and(|byte| byte.is_ascii_digit()) {
-            return Err(self.error(expected));
-        }
-        let is_zero_led = self.source.peek_byte()? == Some(b'0');
-        let (mut number, mut digits) = (0u64, 0);
-        while let Some(byte) = self.source.peek_byte()?
-            && byte.is_ascii_digit()
-        {
-            let digit = u64::from(byte - b'0');
-            number = match number.checked_mul(10).and_then(|number| number.checked_add(digit)) {
-                Some(number) if !is_zero_led || digits == 0 => number,
-                _ => return Err(self.error(expected)),
-            };
-            digits += 1;
-            self.source.skip_byte();
-        }
-        match self.source.peek_byte()? {
-            Some(b'.' | b'e' | b'E') => Err(self.error(expected)),
-            _ => Ok(number),
+        self.peek()?;
+        // Twenty digits and the byte behind them decide.
+        let ahead = self.source.peek(21)?;
+        let mut digits = 0;
+        let number = decimal(ahead, &mut digits).filter(|_| digits == 1 || ahead[0] != b'0');
+        match (number, ahead.get(digits)) {
+            (None, _) | (_, Some(b'.' | b'e' | b'E')) => Err(self.error(expected)),
+            (Some(number), _) => {
+                self.source.consume(digits);
+                Ok(number)
+            }
         }
     }
 
@@ -186,14 +178,18 @@ impl<'s, 'a> Json<'s, 'a> {
         let place = self.place();
         self.token.clear();
         loop {
+            let ahead = self.source.peek(1)?;
+            let is_plain = |&byte: &u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
+            let plain = ahead.iter().position(|byte| !is_plain(byte)).unwrap_or(ahead.len());
+            if self.token.len() + plain > LONGEST_TOKEN {
+                return Err(self.error("a string of at most 1 MiB"));
+            }
+            self.token.extend_from_slice(&ahead[..plain]);
+            self.source.consume(plain);
             match self.source.peek_byte()? {
                 Some(b'"') => break,
                 Some(b'\\') => self.escape()?,
-                Some(byte) if byte >= 0x20 && self.token.len() < LONGEST_TOKEN => {
-                    self.token.push(byte);
-                    self.source.skip_byte();
-                }
-                Some(byte) if byte >= 0x20 => return Err(self.error("a string of at most 1 MiB")),
+                Some(byte) if byte >= 0x20 => {}
                 _ => return Err(self.error("the end of the string")),
             }
         }

@@ -9,7 +9,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use formats::{Format, ReadOptions, detect, read_bytes};
+use formats::{Format, ReadOptions, WriteOptions, detect, read_bytes, write_to};
+use history::History;
 
 /// What the process may hold while it reads files of a few hundred bytes.
 const MOST_BYTES: usize = 64 << 20;
@@ -41,15 +42,32 @@ static ALLOCATOR: Counting = Counting;
 /// Reads as the format and as whatever it looks like; a damaged file may be either.
 fn try_read(format: Format, bytes: &[u8]) {
     let outcome = read_bytes("damaged", bytes, &ReadOptions::default().with_format(format));
-    if let Err(error) = outcome {
-        let text = error.to_string();
-        assert!(text.starts_with("damaged") && text.len() < 600, "{text}");
+    match outcome {
+        Err(error) => {
+            let text = error.to_string();
+            assert!(text.starts_with("damaged") && text.len() < 600, "{text}");
+        }
+        Ok(loaded) => check_native_round_trip(&loaded.history),
     }
     if detect(bytes) != Some(format) {
         let _ = read_bytes("damaged", bytes, &ReadOptions::default());
     }
     let peak = PEAK.load(Ordering::Relaxed);
     assert!(peak < MOST_BYTES, "{format} held {peak} bytes for a file of {}", bytes.len());
+}
+
+/// Whatever was read can be written natively and comes back the same.
+fn check_native_round_trip(history: &History) {
+    let native = |history: &History| {
+        let mut bytes = Vec::new();
+        write_to(history, Format::Native, &mut bytes, &WriteOptions::default()).unwrap();
+        bytes
+    };
+    let written = native(history);
+    let back = read_bytes("native", &written, &ReadOptions::default().with_format(Format::Native));
+    let text = String::from_utf8_lossy(&written);
+    let back = back.unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert_eq!(String::from_utf8_lossy(&native(&back.history)), text);
 }
 
 /// Each byte changed in a few ways: single bits, all bits, and values that mean something to some format.

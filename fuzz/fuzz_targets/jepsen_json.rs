@@ -1,0 +1,4 @@
+//! Arbitrary bytes as jepsen json.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::read_as(formats::Format::JepsenJson, bytes));
