@@ -452,7 +452,7 @@ impl<'d> Checker<'d> {
     fn unknown(&self, name: &str, span: &Range<usize>) -> SpecError {
         let error =
             SpecError::new(Kind::UnknownName, span.clone(), format!("nothing is called `{name}` here"));
-        let known = WORDS.iter().flat_map(|word| [word.name, word.short]);
+        let known = WORDS.iter().flat_map(|word| [word.name, word.short]).chain(["txn", "object", "value"]);
         let known = known.chain(self.definitions.keys().map(String::as_str));
         let known = known.chain(self.scope.iter().map(|(name, _)| name.as_str()));
         match nearest(name, known) {

@@ -47,7 +47,9 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Spanned>, SpecError> {
         found.push(Spanned { token, span: at..at + length });
         at += length;
     }
-    found.push(Spanned { token: Token::End, span: text.len()..text.len() });
+    // What is missing at the end is missing after the last word, not after the blank lines that follow.
+    let end = text.trim_end().len();
+    found.push(Spanned { token: Token::End, span: end..end });
     Ok(found)
 }
 

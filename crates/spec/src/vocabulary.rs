@@ -130,6 +130,10 @@ pub(crate) fn base_of(name: &str) -> Option<Base> {
 
 /// The known name closest to a wrong one, if it is close.
 pub(crate) fn nearest<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    if wrong.len() < 3 {
+        // Everything is close to a name of one letter.
+        return None;
+    }
     known
         .map(|name| (edit_distance(wrong, name), name))
         .filter(|&(distance, name)| distance <= 1 + name.len().min(wrong.len()) / 4)
