@@ -20,6 +20,7 @@ pub fn install() {
         let is_second = ASKED_TO_STOP.swap(true, Ordering::Relaxed);
         if is_second || !CAN_STOP_ITSELF.load(Ordering::Relaxed) {
             remove_part();
+            crate::progress::clear();
             std::process::exit(INTERRUPTED);
         }
     });

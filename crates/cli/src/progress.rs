@@ -72,6 +72,14 @@ fn draw_until_over(state: &Mutex<State>) {
         std::thread::park_timeout(INTERVAL);
     }
     if is_drawn {
+        clear();
+    }
+}
+
+/// Clears the line that a terminal shows, if it is one.
+pub fn clear() {
+    if std::io::stderr().is_terminal() {
+        // A line that stays is no reason to fail.
         let _ = write!(std::io::stderr(), "\r\x1b[K");
     }
 }

@@ -41,7 +41,7 @@ impl Style {
 
     /// The text in its colour.
     pub fn paint(self, tone: Tone, text: &str) -> String {
-        if !self.colour {
+        if !self.colour || text.is_empty() {
             return text.to_owned();
         }
         let code = match tone {

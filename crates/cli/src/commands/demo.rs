@@ -38,6 +38,10 @@ Two doctors are on call, and the rule is that one of them must stay.
 Session one sees both on call and lets alice go; session two, at the same time, sees both and lets bob go.
 Then session three finds nobody. Which isolation level did this database give?";
 
+const NEXT: &str = "\
+Save the four lines to a file and run `isoscope check FILE`, or check a history of your own.
+`isoscope levels snapshot-isolation` explains a level; `isoscope --help` lists the commands.";
+
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let subject = subject()?;
@@ -92,13 +96,9 @@ fn print(report: &Report<'_>) -> Result<(), Failure> {
     }
     writeln!(out)?;
     report::text::write(report, style, &mut out)?;
-    writeln!(
-        out,
-        "\nSave the four lines to a file and run `isoscope check FILE`, or check a history of your own."
-    )?;
-    writeln!(
-        out,
-        "`isoscope levels snapshot-isolation` explains a level; `isoscope --help` lists the commands."
-    )?;
+    writeln!(out)?;
+    for line in NEXT.lines() {
+        writeln!(out, "{}", style.wrap(line, 0, 0))?;
+    }
     Ok(out.flush()?)
 }

@@ -68,7 +68,7 @@ pub struct Arguments {
     /// The share of writes that read their key first
     #[arg(long, value_name = "SHARE")]
     read_modify_write_share: Option<f64>,
-    /// Values written more than once: KEYS:VALUES[:EXPONENT], the share of keys, how many values, their Zipf exponent
+    /// Values written more than once: KEYS:VALUES or KEYS:VALUES:EXPONENT (share of keys, how many values, Zipf exponent)
     #[arg(long, value_name = "HOW", value_parser = parse_duplicates)]
     duplicates: Option<Duplicates>,
     /// The share of transactions whose client aborts
