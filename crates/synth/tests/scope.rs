@@ -95,6 +95,7 @@ fn all_histories_differ_and_are_right() {
     for history in found.histories {
         for (levels, expected) in [(&problem.allow, true), (&problem.forbid, false)] {
             assert!(levels.iter().all(|level| oracle::holds(&history, level) == expected), "{history}");
+            levels.iter().for_each(|level| common::confirm_by_engine(&history, &level.name, expected));
         }
     }
     assert!(!all(&problem, scope(2, 2, 3), 1).is_complete);

@@ -3,7 +3,7 @@
 
 pub mod literal;
 
-use spec::{Level, library, oracle};
+use spec::{Level, SmallHistory, library, oracle};
 use synth::{Found, Options, Outcome, Problem, Scope};
 
 /// A shipped level.
@@ -34,6 +34,29 @@ pub fn confirm(problem: &Problem<'_>, found: &Found) {
                 found.history
             );
         }
+    }
+}
+
+/// The fast engine must say the same where it has the level.
+pub fn confirm_by_engine(small: &SmallHistory, name: &str, expected: bool) {
+    let name = match name {
+        "ser-b" | "ser-c" => "session-serializable",
+        "si-b" | "si-c" => "session-snapshot-isolation",
+        "pc-b" | "pc-c" => "prefix",
+        other => other,
+    };
+    let Some(level) = certify::Level::named(name) else { return };
+    if !small.extra_session_order.is_empty() {
+        return;
+    }
+    let history = small.to_history();
+    let index = history::Index::of(&history);
+    let answer =
+        verify::verify(&history, &index, &level, &verify::Options::default()).expect("reads and writes only");
+    match answer.verdict {
+        verify::Verdict::Holds(_) => assert!(expected, "the engine accepts for {name}\n{small}"),
+        verify::Verdict::Violated(_) => assert!(!expected, "the engine rejects for {name}\n{small}"),
+        verify::Verdict::Undecided(_) => panic!("no limit was set"),
     }
 }
 
