@@ -8,6 +8,8 @@
 //! One pass over the operations with a stamp per key, and one sort of the writes of each key: O(n log w) for w writes
 //! of a key.
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use crate::{Finding, FindingKind, History, InitialDefault, KeyId, Op, OpId, Outcome, TxnId, ValueId};
 
 /// The first read of a key in a transaction, before any write of its own.
@@ -174,28 +176,52 @@ impl Index {
     }
 
     fn find_sources(&mut self, history: &History) {
-        self.read_group.reserve_exact(self.reads.len());
+        self.read_group = self.reads.iter().map(|read| self.find_group(read)).collect();
+        let guessed = self.guess_initial(history);
         self.read_initial.reserve_exact(self.reads.len());
-        let mut guessed = GuessedInitial::default();
         let mut sourceless = Vec::new();
         for (number, read) in self.reads.iter().enumerate() {
-            let group = self.find_group(read);
+            let group = self.read_group[number];
             let initial = match history.initial().value_of(read.key) {
                 Some(value) => value == read.value,
-                None => group == NO_GROUP && guessed.admits(read, history),
+                None => group == NO_GROUP && guessed.value_of(history, read.key) == Some(read.value),
             };
-            self.read_group.push(group);
             self.read_initial.push(initial);
             let foreign = |&write: &u32| self.writes[write as usize].txn != read.txn;
             if !initial && (group == NO_GROUP || !self.group(group).iter().any(foreign)) {
-                sourceless.push(number);
+                sourceless.push(*read);
             }
         }
         if !sourceless.is_empty() {
-            let findings =
-                sourceless.iter().map(|&read| explain_sourceless(history, &self.reads[read], &guessed));
+            let elsewhere = Elsewhere::of(history, &sourceless);
+            let findings = sourceless.iter().map(|read| elsewhere.explain(history, read, &guessed));
             self.findings.extend(findings);
         }
+    }
+
+    /// Where the initial values are unknown, a value that nobody wrote is the initial one; there can be only one per
+    /// key. What a committed transaction read counts before what an unknown one did.
+    fn guess_initial(&mut self, history: &History) -> GuessedInitial {
+        let mut guessed = GuessedInitial::default();
+        if history.initial().default != InitialDefault::UnknownButOne {
+            return guessed;
+        }
+        guessed.read_of = vec![None; history.keys().len()];
+        let written = written_values(history);
+        for outcome in [Outcome::Committed, Outcome::Unknown] {
+            for read in &self.reads {
+                if history.outcome(read.txn) != outcome || written.contains(&(read.key, read.value)) {
+                    continue;
+                }
+                let first = *guessed.read_of[read.key.index()].get_or_insert(read.op);
+                let is_same = history.op(first).value() == Some(read.value);
+                if !is_same && history.outcome(history.txn_of(first)) == Outcome::Unknown {
+                    // Either of two unknown transactions may be wrong: no engine decides that yet.
+                    self.unindexed = self.unindexed.or(Some(read.op));
+                }
+            }
+        }
+        guessed
     }
 
     fn find_group(&self, read: &ExternalRead) -> u32 {
@@ -210,51 +236,77 @@ impl Index {
     }
 }
 
-/// Where the initial values are unknown, a value that nobody wrote is the initial one; there can be only one per key.
+/// What anybody wrote, even in vain.
+fn written_values(history: &History) -> FxHashSet<(KeyId, ValueId)> {
+    let ops = history.txns().flat_map(|txn| history.ops(txn));
+    ops.filter_map(|(_, op)| Some((op.key()?, op.written()?))).collect()
+}
+
+/// For each key whose initial value is unknown, a read that saw it.
 #[derive(Default)]
 struct GuessedInitial {
     read_of: Vec<Option<OpId>>,
 }
 
 impl GuessedInitial {
-    fn admits(&mut self, read: &ExternalRead, history: &History) -> bool {
-        debug_assert_eq!(history.initial().default, InitialDefault::UnknownButOne);
-        self.read_of.resize(history.keys().len(), None);
-        let first = *self.read_of[read.key.index()].get_or_insert(read.op);
-        history.op(first).value() == Some(read.value)
-    }
-
     fn read_of(&self, key: KeyId) -> Option<OpId> {
         self.read_of.get(key.index()).copied().flatten()
     }
+
+    fn value_of(&self, history: &History, key: KeyId) -> Option<ValueId> {
+        self.read_of(key).and_then(|read| history.op(read).value())
+    }
 }
 
-/// Names why a read has no source; looks through the whole history, since that happens once or never.
-fn explain_sourceless(history: &History, read: &ExternalRead, guessed: &GuessedInitial) -> Finding {
-    let mut aborted = None;
-    let mut intermediate = None;
-    let mut own = None;
-    for (txn, op) in writes_of_value(history, read.key, read.value) {
-        match history.outcome(txn) {
-            _ if txn == read.txn => own = own.or(Some(op)),
-            Outcome::Aborted => aborted = aborted.or(Some(op)),
-            _ => intermediate = intermediate.or(Some(op)),
+/// Who wrote, in vain, the values of reads without a source: one pass over the history, made only if there are any.
+struct Elsewhere {
+    aborted: FxHashMap<(KeyId, ValueId), OpId>,
+    /// Writes that were overwritten by their own transaction; two, in case one is by the reader itself.
+    overwritten: FxHashMap<(KeyId, ValueId), [Option<OpId>; 2]>,
+}
+
+impl Elsewhere {
+    fn of(history: &History, sourceless: &[ExternalRead]) -> Self {
+        let wanted: FxHashSet<(KeyId, ValueId)> =
+            sourceless.iter().map(|read| (read.key, read.value)).collect();
+        let mut elsewhere = Self { aborted: FxHashMap::default(), overwritten: FxHashMap::default() };
+        for txn in history.txns() {
+            for (id, op) in history.ops(txn) {
+                let (Some(key), Some(value)) = (op.key(), op.written()) else { continue };
+                if wanted.contains(&(key, value)) {
+                    elsewhere.note(history, txn, id, (key, value));
+                }
+            }
+        }
+        elsewhere
+    }
+
+    fn note(&mut self, history: &History, txn: TxnId, op: OpId, what: (KeyId, ValueId)) {
+        if history.outcome(txn) == Outcome::Aborted {
+            self.aborted.entry(what).or_insert(op);
+            return;
+        }
+        let known = self.overwritten.entry(what).or_default();
+        match known {
+            [None, _] => known[0] = Some(op),
+            [Some(first), None] if history.txn_of(*first) != txn => known[1] = Some(op),
+            _ => {}
         }
     }
-    let (kind, other) = match (aborted, intermediate, own) {
-        (Some(op), _, _) => (FindingKind::AbortedRead, Some(op)),
-        (_, Some(op), _) => (FindingKind::IntermediateRead, Some(op)),
-        (_, _, Some(op)) => (FindingKind::FutureRead, Some(op)),
-        _ => (FindingKind::ThinAirRead, guessed.read_of(read.key)),
-    };
-    Finding { kind, txn: read.txn, read: read.op, key: read.key, value: read.value, other }
-}
 
-fn writes_of_value(history: &History, key: KeyId, value: ValueId) -> impl Iterator<Item = (TxnId, OpId)> {
-    let matches = move |op: &Op<'_>| op.key() == Some(key) && op.written() == Some(value);
-    history.txns().flat_map(move |txn| {
-        history.ops(txn).filter(move |(_, op)| matches(op)).map(move |(id, _)| (txn, id))
-    })
+    fn explain(&self, history: &History, read: &ExternalRead, guessed: &GuessedInitial) -> Finding {
+        let what = (read.key, read.value);
+        let overwritten = self.overwritten.get(&what).into_iter().flatten().flatten().copied();
+        let (own, others): (Vec<OpId>, Vec<OpId>) =
+            overwritten.partition(|&op| history.txn_of(op) == read.txn);
+        let (kind, other) = match (self.aborted.get(&what), others.first(), own.first()) {
+            (Some(&op), _, _) => (FindingKind::AbortedRead, Some(op)),
+            (_, Some(&op), _) => (FindingKind::IntermediateRead, Some(op)),
+            (_, _, Some(&op)) => (FindingKind::FutureRead, Some(op)),
+            _ => (FindingKind::ThinAirRead, guessed.read_of(read.key)),
+        };
+        Finding { kind, txn: read.txn, read: read.op, key: read.key, value: read.value, other }
+    }
 }
 
 /// The pass over the operations.

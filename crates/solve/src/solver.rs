@@ -124,7 +124,9 @@ impl Setup {
         for edge in &self.edges {
             edge.conditions().for_each(|lit| node_of_lit[lit.index()] = edge.from);
         }
-        self.choices.iter().map(|choice| node_of_lit[self.options_of(choice)[0].index()]).collect()
+        let node =
+            |choice| self.options_of(choice).first().map_or(order::NONE, |lit| node_of_lit[lit.index()]);
+        self.choices.iter().map(node).collect()
     }
 }
 

@@ -261,7 +261,8 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
     /// The first writer on each chain from a position on, and those on no chain.
     fn first_writers(&self, key: KeyId, from: impl Fn(usize) -> u32, but: TxnId) -> Vec<TxnId> {
         let groups = self.state.writers.groups(key);
-        let on_chains = groups.filter_map(|group| group.first_from(from(group.chain as usize), but));
+        let on_chains =
+            groups.filter_map(|group| group.first_from(from(group.chain as usize), but).map(|(txn, _)| txn));
         let off_chain = self.state.writers.off_chain(key).iter().copied().filter(|&txn| txn != but);
         on_chains.chain(off_chain).collect()
     }
@@ -277,7 +278,7 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
             let (from, to) = (reach.end(commit, chain) + shape.install_gap(), reach.first(install, chain));
             found.extend(group.between(from, to));
             if !self.is_saturated {
-                found.extend(group.first_from(to, txn));
+                found.extend(group.first_from(to, txn).map(|(txn, _)| txn));
             }
         }
         let elsewhere =

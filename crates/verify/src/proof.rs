@@ -13,7 +13,7 @@ use order::{EdgeId, PathSearch};
 use rustc_hash::FxHashMap;
 
 use crate::known::{KnownGraph, Reason};
-use crate::problem::{Flaw, INITIAL, Problem, Refusal, Status};
+use crate::problem::{Flaw, INITIAL, Problem, Refusal};
 use crate::saturate::{Contradiction, Drop, Dropped};
 
 /// Something that the derivation shows as a clause of one literal.
@@ -199,8 +199,7 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
         let shape = self.evidence.problem.shape;
         let begin = shape.begin(self.evidence.problem.reader(drop.read));
         let writer = (drop.candidate != INITIAL).then(|| self.evidence.problem.writer(drop.candidate));
-        let mut facts: Vec<Fact> =
-            writer.into_iter().flat_map(|writer| self.committed_facts(writer)).collect();
+        let mut facts = Vec::new();
         let mut ends = Vec::new();
         match drop.why {
             Dropped::After => ends.extend(writer.map(|writer| (begin, shape.commit(writer)))),
@@ -248,7 +247,7 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
         (txn.index() < problem.history.txn_count() && self.is_unknown(txn)).then_some(txn)
     }
 
-    fn is_unknown(&self, txn: TxnId) -> bool {
+    pub(crate) fn is_unknown(&self, txn: TxnId) -> bool {
         self.evidence.problem.history.outcome(txn) == Outcome::Unknown
     }
 
@@ -340,21 +339,24 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
                 let source = self.evidence.problem.source[read as usize];
                 let later = self.evidence.problem.shape.txn(to);
                 let mut hints = vec![self.source_step(read)];
-                hints.extend(self.earlier_hints(self.source_writer(read), later, edge_count));
+                let earlier = self.source_writer(read);
+                hints.extend(earlier.into_iter().flat_map(|earlier| self.committed(earlier)));
+                hints.extend(self.earlier_hints(earlier, later, edge_count));
                 hints.push(self.overwritten(read, source, later));
                 self.push(vec![conclusion], Rule::Derived(hints))
             }
             Reason::Visible(read) => self.write_visible(from, to, read, edge_count),
             Reason::Exclusive(_) => {
                 let shape = self.evidence.problem.shape;
-                let hints = self.earlier_hints(Some(shape.txn(from)), shape.txn(to), edge_count);
+                let mut hints = self.committed(shape.txn(from));
+                hints.extend(self.earlier_hints(Some(shape.txn(from)), shape.txn(to), edge_count));
                 self.push(vec![conclusion], Rule::Derived(hints))
             }
         }
     }
 
     /// Hints by which `commit(earlier) < install(later)` follows from a path of `install(earlier)` to `commit(later)`,
-    /// and that the later one committed if that is not plain.
+    /// and that the later one committed if that is not plain; that the earlier one did is for the caller to show.
     pub(crate) fn earlier_hints(
         &mut self,
         earlier: Option<TxnId>,
@@ -364,7 +366,6 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
         let shape = self.evidence.problem.shape;
         let mut hints = self.committed(later);
         if let Some(earlier) = earlier {
-            hints.extend(self.committed(earlier));
             let path = self.path(shape.install(earlier), shape.commit(later), edge_count);
             hints.extend(self.path_fact(&path));
             if shape.writers_exclude() {
@@ -413,13 +414,10 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
             (Dropped::Between(between), _) => {
                 let path = self.path(shape.commit(between), begin, drop.edge_count);
                 hints.extend(self.path_fact(&path));
-                hints.extend(self.earlier_hints(writer, between, drop.edge_count));
-                if let Some(writer) = writer
-                    && self.is_unknown(writer)
-                    && self.evidence.problem.status[writer.index()] == Status::Maybe
-                {
-                    hints.insert(0, self.source_committed(drop.read, drop.candidate));
+                if writer.is_some_and(|writer| self.is_unknown(writer)) {
+                    hints.push(self.source_committed(drop.read, drop.candidate));
                 }
+                hints.extend(self.earlier_hints(writer, between, drop.edge_count));
                 hints.push(self.overwritten(drop.read, drop.candidate, between));
             }
             (Dropped::After, Some(writer)) => {

@@ -9,7 +9,7 @@ use order::EdgeId;
 use solve::{Origin, Proof};
 
 use crate::choices::{Because, Choices, Given, Meaning};
-use crate::problem::{INITIAL, OPEN, Status};
+use crate::problem::{INITIAL, OPEN};
 use crate::proof::{Fact, Hop, ProofBuilder};
 
 impl ProofBuilder<'_, '_> {
@@ -141,7 +141,7 @@ impl ProofBuilder<'_, '_> {
                     if choices.is_about_versions(edge) {
                         hints.extend(self.versions_rules(choices, edge, earlier, later));
                     } else {
-                        if self.evidence.problem.status[earlier.index()] == Status::Maybe {
+                        if self.is_unknown(earlier) {
                             hints.push(self.source_committed(read, source));
                         }
                         hints.extend(self.known_versions(earlier, later));
@@ -190,6 +190,8 @@ impl ProofBuilder<'_, '_> {
         for txn in [earlier, later] {
             self.collect(self.committed_facts(txn));
         }
-        self.earlier_hints(Some(earlier), later, edge_count)
+        let mut hints = self.committed(earlier);
+        hints.extend(self.earlier_hints(Some(earlier), later, edge_count));
+        hints
     }
 }

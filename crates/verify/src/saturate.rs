@@ -87,8 +87,8 @@ pub(crate) struct Saturation<'p, 'a> {
     is_stale: bool,
     /// Scratch: the chains that improved at the node that is looked at.
     improved: Vec<bool>,
-    /// Scratch: the writers that a rule found.
-    found: Vec<TxnId>,
+    /// Scratch: the writers that a rule found, with their chains and positions.
+    found: Vec<(TxnId, u32, u32)>,
 }
 
 /// For each write the reads that certainly came from it, as threaded lists.
@@ -166,11 +166,7 @@ impl<'p, 'a> Saturation<'p, 'a> {
     /// The closure of what was observed, and the consequences of reads of the initial state.
     pub(crate) fn start(&mut self) -> Result<(), Stop> {
         self.sweep()?;
-        for read in 0..self.problem.source.len() as u32 {
-            if self.problem.source[read as usize] == INITIAL {
-                self.precede_all_writers(read)?;
-            }
-        }
+        self.follow_initial_reads()?;
         Ok(self.bring_up_to_date()?)
     }
 
@@ -193,7 +189,9 @@ impl<'p, 'a> Saturation<'p, 'a> {
                 self.is_waiting[open as usize] = false;
                 self.narrow(open)?;
             }
-            self.renew_writers();
+            if std::mem::take(&mut self.is_stale) {
+                self.renew_writers()?;
+            }
             self.bring_up_to_date()?;
         }
     }
@@ -249,21 +247,31 @@ impl<'p, 'a> Saturation<'p, 'a> {
     fn precede_next_versions(&mut self, txn: TxnId, write: u32) -> Result<(), Contradiction> {
         let (shape, key) = (self.problem.shape, self.problem.index.writes()[write as usize].key);
         let install = shape.install(txn);
-        let (reach, improved) = (&self.reach, &self.improved);
-        let groups = self.writers.groups(key).filter(|group| improved[group.chain as usize]);
         let mut next = std::mem::take(&mut self.found);
-        next.extend(
-            groups.filter_map(|group| group.first_from(reach.first(install, group.chain as usize), txn)),
-        );
-        for later in next.drain(..) {
-            if shape.writers_exclude() {
+        next.clear();
+        for group in self.writers.groups(key).filter(|group| self.improved[group.chain as usize]) {
+            let reached = self.reach.first(install, group.chain as usize);
+            if reached != NONE
+                && let Some((later, position)) = group.first_from(reached, txn)
+            {
+                next.push((later, group.chain, position));
+            }
+        }
+        if shape.writers_exclude() {
+            for &(later, ..) in &next {
                 self.add(shape.commit(txn), shape.install(later), Reason::Exclusive(write))?;
             }
-            let mut reader = self.readers.first(write);
-            while let Some(read) = reader {
-                self.precede(read, later)?;
-                reader = self.readers.after(read);
+        }
+        let mut reader = self.readers.first(write).filter(|_| !next.is_empty());
+        while let Some(read) = reader {
+            let begin = shape.begin(self.problem.reader(read));
+            for &(later, chain, position) in &next {
+                // Most are known: the row of the reader says so without a look at the writer.
+                if self.reach.first(begin, chain as usize) > position {
+                    self.precede(read, later)?;
+                }
             }
+            reader = self.readers.after(read);
         }
         self.found = next;
         Ok(())
@@ -297,18 +305,27 @@ impl<'p, 'a> Saturation<'p, 'a> {
         let shape = self.problem.shape;
         let external = self.problem.index.reads()[read as usize];
         let begin = shape.begin(external.txn);
-        let (reach, improved) = (&self.reach, &self.improved);
-        let groups = self.writers.groups(external.key).filter(|group| improved[group.chain as usize]);
+        let install = (source != INITIAL).then(|| shape.install(self.problem.writer(source)));
         let mut visible = std::mem::take(&mut self.found);
-        let last = |group: Group<'_>| group.last_before(reach.end(begin, group.chain as usize), external.txn);
-        visible.extend(groups.filter_map(last));
-        for earlier in visible.drain(..) {
-            if source == INITIAL {
-                return Err(Contradiction::Overwritten { read, writer: earlier });
+        visible.clear();
+        for group in self.writers.groups(external.key).filter(|group| self.improved[group.chain as usize]) {
+            let chain = group.chain as usize;
+            // What reaches the writer of the version is known to be earlier, and the writer's row says up to where.
+            let (known, end) =
+                (install.map_or(0, |node| self.reach.end(node, chain)), self.reach.end(begin, chain));
+            if known < end
+                && let Some((earlier, position)) = group.last_before(end, external.txn)
+                && known <= position
+            {
+                visible.push((earlier, group.chain, position));
             }
-            let writer = self.problem.writer(source);
-            if earlier != writer {
-                self.add(shape.commit(earlier), shape.install(writer), Reason::Visible(read))?;
+        }
+        for &(earlier, ..) in &visible {
+            let Some(install) = install else {
+                return Err(Contradiction::Overwritten { read, writer: earlier });
+            };
+            if shape.install(earlier) != install {
+                self.add(shape.commit(earlier), install, Reason::Visible(read))?;
             }
         }
         self.found = visible;
@@ -318,7 +335,7 @@ impl<'p, 'a> Saturation<'p, 'a> {
     /// A read of the initial state comes before every writer of the key.
     fn precede_all_writers(&mut self, read: u32) -> Result<(), Contradiction> {
         let external = self.problem.index.reads()[read as usize];
-        let first = |group: Group<'_>| group.first_from(0, external.txn);
+        let first = |group: Group<'_>| group.first_from(0, external.txn).map(|(later, _)| later);
         let mut later: Vec<TxnId> = self.writers.groups(external.key).filter_map(first).collect();
         later.extend(self.writers.off_chain(external.key));
         later.into_iter().try_for_each(|later| self.precede(read, later))
@@ -425,11 +442,18 @@ impl<'p, 'a> Saturation<'p, 'a> {
         Ok(())
     }
 
-    fn renew_writers(&mut self) {
-        if std::mem::take(&mut self.is_stale) {
-            self.writers = Writers::new(self.problem, self.reach.chains());
-            self.reach.mark_all();
-        }
+    /// Somebody was taken in: the rules have to be applied again with its writes.
+    fn renew_writers(&mut self) -> Result<(), Contradiction> {
+        self.writers = Writers::new(self.problem, self.reach.chains());
+        self.reach.mark_all();
+        self.follow_initial_reads()
+    }
+
+    fn follow_initial_reads(&mut self) -> Result<(), Contradiction> {
+        let reads = 0..self.problem.source.len() as u32;
+        let mut initial =
+            reads.filter(|&read| self.problem.source[read as usize] == INITIAL).collect::<Vec<_>>();
+        initial.drain(..).try_for_each(|read| self.precede_all_writers(read))
     }
 
     fn add(&mut self, from: u32, to: u32, reason: Reason) -> Result<(), Contradiction> {

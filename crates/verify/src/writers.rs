@@ -41,18 +41,18 @@ impl<'w> Group<'w> {
         group_size(self.places, place(self.chain, position))
     }
 
-    /// The first writer at or after a position, other than the one given.
+    /// The first writer at or after a position, other than the one given, with its position.
     #[inline]
-    pub(crate) fn first_from(&self, position: u32, but: TxnId) -> Option<TxnId> {
-        let mut rest = self.txns[self.before(position)..].iter();
-        rest.find(|&&txn| txn != but).copied()
+    pub(crate) fn first_from(&self, position: u32, but: TxnId) -> Option<(TxnId, u32)> {
+        let at = (self.before(position)..self.txns.len()).find(|&at| self.txns[at] != but)?;
+        Some((self.txns[at], self.places[at] as u32))
     }
 
-    /// The last writer before a position, other than the one given.
+    /// The last writer before a position, other than the one given, with its position.
     #[inline]
-    pub(crate) fn last_before(&self, end: u32, but: TxnId) -> Option<TxnId> {
-        let mut earlier = self.txns[..self.before(end)].iter().rev();
-        earlier.find(|&&txn| txn != but).copied()
+    pub(crate) fn last_before(&self, end: u32, but: TxnId) -> Option<(TxnId, u32)> {
+        let at = (0..self.before(end)).rev().find(|&at| self.txns[at] != but)?;
+        Some((self.txns[at], self.places[at] as u32))
     }
 
     /// The writers from one position up to but without another.

@@ -64,3 +64,25 @@ fn known_errors_of_others() {
         assert_eq!(holds(&history, &level), expected, "{text} at {:?}", level.name());
     }
 }
+
+/// Transactions of unknown outcome among duplicate values: each of these was once answered wrongly or not at all.
+#[test]
+fn unknown_outcomes() {
+    let histories = [
+        "a: r(x)=0 w(x)=1\na: r(x)=0 w(x)=0 unknown\nb: r(x)=0 w(x)=2",
+        "a: r(x)=0 w(x)=2\nb: r(x)=0 w(x)=1 r(x)=1\nb: r(x)=0 r(x)=0 w(x)=0 unknown",
+        "a: w(x)=1 unknown\na: r(x)=0\na: r(x)=1\na: w(x)=1",
+        "a: {}\na: r(y)=0\nb: w(y)=1 unknown\nb: r(y)=1\nb: w(y)=1",
+        "a: r(y)=1\nb: r(z)=1 w(y)=1 unknown\nb: w(y)=1\nb: w(z)=1",
+        "a: w(y)=1\na: w(x)=0 r(y)=0 unknown\nb: r(y)=0 w(y)=0\nc: r(x)=0 r(y)=0",
+        "init *=?\na: r(y)=0\nb: w(y)=0 abort",
+        "init *=?\na: r(x)=1 unknown\nb: r(x)=0",
+    ];
+    for text in histories {
+        let history = formats::notation::parse(text).expect("the notation is right");
+        for (name, level) in Level::NAMED {
+            let level = level.with_clock_skew(2);
+            assert_eq!(holds(&history, &level), testkit::oracle::holds(&history, &level), "{text} at {name}");
+        }
+    }
+}

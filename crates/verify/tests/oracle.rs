@@ -37,7 +37,9 @@ fn random_agreement(level: Level, first_seed: u64) {
     };
     for seed in first_seed..first_seed + count {
         let mut random = Random::new(seed);
-        let shape = Shape::any(&mut random);
+        let mut shape = Shape::any(&mut random);
+        // Which of two unknown transactions saw the initial value is a question that the engine leaves open.
+        shape.unknown_initial = shape.unknown == 0 && random.percent(20);
         let history = generate::history(seed, &shape);
         let skew = if shape.times { *random.pick(&[0, 0, 1, 3]) } else { 0 };
         assert_agrees(&history, &level.with_clock_skew(skew), &counting);
