@@ -68,6 +68,8 @@ impl<B: Copy> Table<B> {
 }
 
 /// Evaluates over one structure; relations without free variables are computed once.
+///
+/// Relations are known by their address, so what is given to one evaluator must outlive it.
 pub struct Evaluator<'a, A: Algebra> {
     /// The structure.
     pub algebra: &'a mut A,

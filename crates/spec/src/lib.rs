@@ -15,6 +15,11 @@
 //! assert!(oracle::holds(&write_skew, library::level("snapshot-isolation").unwrap()));
 //! ```
 //!
+//! A recorded history becomes a small one with [`SmallHistory::from_history`]. [`oracle::decide`] also gives the witness;
+//! [`ground::decide`] answers the same by a solver, with the witness or the demands that contradict one another, and is
+//! the way to decide a user's own level. [`Level::normal_form`] finds "one order and what is visible" in a definition of
+//! either framework.
+//!
 //! The crate knows levels and small histories; it knows no engine, reads no file and never looks at a clock.
 
 mod ast;

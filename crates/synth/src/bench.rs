@@ -3,6 +3,8 @@
 //! Of two neighbours in RA < CC < PC < SI < Ser the weaker allows something the stronger forbids, in every pairing of
 //! frameworks, and never the other way round; plus update serializability, and the levels made of patterns.
 
+use std::ops::RangeInclusive;
+
 use spec::{Level, library};
 
 use crate::problem::{Options, Problem, Scope};
@@ -24,6 +26,8 @@ pub struct Benchmark {
 /// What one run gave.
 #[derive(Clone, Debug)]
 pub struct Row {
+    /// The class of the problem.
+    pub class: &'static str,
     /// The problem, as `{A, !B}`.
     pub problem: String,
     /// How many transactions.
@@ -55,8 +59,8 @@ impl Benchmark {
         format!("{{{}, !{}}}", self.allow.join(", "), self.forbid)
     }
 
-    /// Runs it at a number of transactions with 5 objects and 5 values. `clock` gives nanoseconds since any moment.
-    pub fn run(&self, txns: usize, options: Options, clock: &mut dyn FnMut() -> u128) -> Row {
+    /// Runs it in a scope. `clock` gives nanoseconds since any moment.
+    pub fn run(&self, scope: Scope, options: Options, clock: &mut dyn FnMut() -> u128) -> Row {
         let level = |name: &str| -> &'static Level { library::level(name).expect("a shipped level") };
         let started = clock();
         let problem = Problem {
@@ -64,20 +68,41 @@ impl Benchmark {
             forbid: vec![level(self.forbid)],
             options,
         };
-        let mut search = Search::new(&problem, Scope { txns, objects: 5, values: 5 });
+        let mut search = Search::new(&problem, scope);
         let found = search.next().is_some();
         let time_ns = clock() - started;
         let effort = search.effort();
         Row {
+            class: self.class,
             problem: self.name(),
-            txns,
+            txns: scope.txns,
             found,
-            as_published: found == self.found_from.is_some_and(|least| txns >= least),
+            as_published: found == self.found_from.is_some_and(|least| scope.txns >= least),
             time_ns,
             candidates: effort.candidates,
             clauses: effort.clauses,
         }
     }
+}
+
+/// Runs the 46 problems with 5 objects and 5 values at each number of transactions, and then the two that are hard:
+/// `{SI, !Ser}` with one object at 10, and `{PSI, PC, !SI}` without blind writes at 9, for which there is no history.
+pub fn run(txns: RangeInclusive<usize>, options: Options, clock: &mut dyn FnMut() -> u128) -> Vec<Row> {
+    let problems = problems();
+    let mut rows = Vec::new();
+    for txns in txns {
+        let scope = Scope { txns, objects: 5, values: 5 };
+        rows.extend(problems.iter().map(|problem| problem.run(scope, options, clock)));
+    }
+    let one_object = Benchmark::new("hard", &["si-b"], "ser-b", None);
+    rows.push(one_object.run(Scope { txns: 10, objects: 1, values: 5 }, options, clock));
+    let two_orders = Benchmark::new("hard", &["psi-c", "pc-c"], "si-c", None);
+    let without_blind_writes = Options { blind_writes: false, ..options };
+    rows.push(two_orders.run(Scope { txns: 9, objects: 3, values: 5 }, without_blind_writes, clock));
+    let with_blind_writes = Options { blind_writes: true, ..options };
+    let two_orders = Benchmark { found_from: Some(4), ..two_orders };
+    rows.push(two_orders.run(Scope { txns: 9, objects: 3, values: 5 }, with_blind_writes, clock));
+    rows
 }
 
 const CHAIN: [(&str, &str); 5] =
