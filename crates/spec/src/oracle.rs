@@ -1,7 +1,7 @@
 //! The reference semantics: whether a history is allowed by a level, by trying every witness.
 //!
 //! Slow and plain on purpose: every engine is tested against it. The only shortcuts are those that cannot be wrong:
-//! an order is grown from its beginning and given up when a prefix already fails (see [`crate::forward`]), and reads
+//! an order is grown from its beginning and given up when a prefix already fails (see `forward.rs`), and reads
 //! choose their source when their transaction is placed. Levels of any other shape are judged on complete witnesses.
 
 use crate::core::{Framework, Level};
