@@ -55,24 +55,25 @@ impl Loaded {
 /// Reads a history.
 pub fn read(input: &Input, options: &ReadOptions) -> Result<Loaded, Error> {
     match input {
-        Input::Stdin => read_stream("standard input", io::stdin().lock(), options),
+        Input::Stdin => read_from("standard input", io::stdin().lock(), options),
         Input::Path(path) => {
             let name = path.display().to_string();
             if path.is_dir() {
                 return settle_initial(read_folder(path, options)?, &name, options);
             }
             let file = File::open(path).map_err(|error| Error::io(&name, &error))?;
-            read_stream(&name, file, options)
+            read_from(&name, file, options)
         }
     }
 }
 
 /// Reads a history from memory; the name is for messages.
 pub fn read_bytes(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Loaded, Error> {
-    read_stream(name, bytes, options)
+    read_from(name, bytes, options)
 }
 
-fn read_stream<'a>(name: &str, stream: impl Read + 'a, options: &ReadOptions) -> Result<Loaded, Error> {
+/// Reads a history from a stream as it comes; the name is for messages.
+pub fn read_from<'a>(name: &str, stream: impl Read + 'a, options: &ReadOptions) -> Result<Loaded, Error> {
     let mut source = open(name, stream, options)?;
     let format = match options.format {
         Some(format) => format,

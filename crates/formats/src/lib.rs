@@ -40,7 +40,7 @@ mod zero_implied;
 pub use detect::detect;
 pub use error::{Error, ErrorKind, Place};
 pub use format::Format;
-pub use input::{Input, Loaded, read, read_bytes};
+pub use input::{Input, Loaded, read, read_bytes, read_from};
 pub use options::{ReadOptions, WriteOptions};
 pub use output::{write_to, write_to_path};
 pub use source::Source;

@@ -70,27 +70,45 @@ fn write_folder(history: &History, path: &Path, options: &WriteOptions) -> Resul
     Ok(warnings)
 }
 
+/// A regular file is replaced when its successor is complete; a pipe or a device is written to as it is.
 fn write_file<T>(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<T, Error>) -> Result<T, Error> {
-    let temporary = Temporary::beside(path);
+    // A link stays, and what it points to is replaced.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let is_stream = fs::metadata(&target).is_ok_and(|found| !found.is_file() && !found.is_dir());
+    if is_stream {
+        let mut out = BufWriter::with_capacity(64 << 10, File::options().write(true).open(&target)?);
+        let written = write(&mut out)?;
+        out.flush()?;
+        return Ok(written);
+    }
+    let temporary = Temporary::beside(&target);
     let mut out = BufWriter::with_capacity(64 << 10, File::create_new(&temporary.path)?);
-    let written = match path.extension().and_then(|extension| extension.to_str()) {
+    let written = write_compressed(path, &mut out, write)?;
+    finish_file(out)?;
+    temporary.become_target(&target)?;
+    Ok(written)
+}
+
+fn write_compressed<T>(
+    path: &Path,
+    out: &mut dyn Write,
+    write: impl FnOnce(&mut dyn Write) -> Result<T, Error>,
+) -> Result<T, Error> {
+    match path.extension().and_then(|extension| extension.to_str()) {
         Some("gz") => {
-            let mut encoder = flate2::write::GzEncoder::new(&mut out, flate2::Compression::default());
+            let mut encoder = flate2::write::GzEncoder::new(out, flate2::Compression::default());
             let written = write(&mut encoder)?;
             encoder.finish()?;
-            written
+            Ok(written)
         }
         Some("zst") => {
-            let mut encoder = zstd::stream::write::Encoder::new(&mut out, 0)?;
+            let mut encoder = zstd::stream::write::Encoder::new(out, 0)?;
             let written = write(&mut encoder)?;
             encoder.finish()?;
-            written
+            Ok(written)
         }
-        _ => write(&mut out)?,
-    };
-    finish_file(out)?;
-    temporary.become_target(path)?;
-    Ok(written)
+        _ => write(out),
+    }
 }
 
 fn finish_file(mut out: BufWriter<File>) -> Result<(), Error> {

@@ -245,3 +245,58 @@ impl<'a> Source<'a> {
         Error::io(&self.file, error)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reader that gives a few bytes at a time.
+    struct Trickle<'b>(&'b [u8]);
+
+    impl Read for Trickle<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let count = self.0.len().min(buffer.len()).min(3);
+            buffer[..count].copy_from_slice(&self.0[..count]);
+            self.0 = &self.0[count..];
+            Ok(count)
+        }
+    }
+
+    #[test]
+    fn blocks_are_whole_lines_and_know_their_place() {
+        let text = format!("first\n{}\nthird", "x".repeat(3 * WINDOW));
+        let mut source = Source::new("t", Trickle(text.as_bytes()), &ReadOptions::default());
+        let mut seen = Vec::new();
+        while let Some(block) = source.next_block().unwrap() {
+            let lines = seen.iter().filter(|&&byte| byte == b'\n').count();
+            assert_eq!(block.first_line, lines as u64 + 1);
+            seen.extend_from_slice(block.bytes);
+            assert!(block.bytes.ends_with(b"\n") || seen.len() == text.len());
+            let end = block.bytes.len();
+            assert_ne!(block.place(end), block.place(0));
+        }
+        assert_eq!(seen, text.as_bytes());
+    }
+
+    #[test]
+    fn records_are_whole_wherever_the_window_ends() {
+        let bytes: Vec<u8> = (0..3 * WINDOW + 7).map(|place| (place % 251) as u8).collect();
+        let mut source = Source::new("t", bytes.as_slice(), &ReadOptions::default());
+        let mut place = 0;
+        while place + 13 <= bytes.len() {
+            assert_eq!(source.offset(), place as u64);
+            assert_eq!(source.peek(13).unwrap()[..13], bytes[place..place + 13]);
+            source.consume(13);
+            place += 13;
+        }
+        assert!(source.peek(13).unwrap().len() < 13);
+    }
+
+    #[test]
+    fn a_wanted_length_costs_nothing_that_does_not_come() {
+        let mut source = Source::new("t", &b"short"[..], &ReadOptions::default());
+        assert_eq!(source.peek(usize::MAX / 4).unwrap(), b"short");
+        assert!(source.buffer.len() <= WINDOW);
+        assert_eq!(source.read_to_end().unwrap(), b"short");
+    }
+}

@@ -6,10 +6,10 @@
 mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use formats::{Format, ReadOptions, WriteOptions, detect, read_bytes, write_to};
+use formats::{Format, ReadOptions, WriteOptions, detect, read_bytes, read_from, write_to};
 use history::History;
 
 /// What the process may hold while it reads files of a few hundred bytes.
@@ -58,16 +58,16 @@ fn try_read(format: Format, bytes: &[u8]) {
 
 /// Whatever was read can be written natively and comes back the same.
 fn check_native_round_trip(history: &History) {
-    let native = |history: &History| {
-        let mut bytes = Vec::new();
-        write_to(history, Format::Native, &mut bytes, &WriteOptions::default()).unwrap();
-        bytes
-    };
     let written = native(history);
     let back = read_bytes("native", &written, &ReadOptions::default().with_format(Format::Native));
-    let text = String::from_utf8_lossy(&written);
-    let back = back.unwrap_or_else(|error| panic!("{error}\n{text}"));
-    assert_eq!(String::from_utf8_lossy(&native(&back.history)), text);
+    let back = back.unwrap_or_else(|error| panic!("{error}\n{}", String::from_utf8_lossy(&written)));
+    assert_eq!(native(&back.history), written, "{}", String::from_utf8_lossy(&written));
+}
+
+fn native(history: &History) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write_to(history, Format::Native, &mut bytes, &WriteOptions::default()).unwrap();
+    bytes
 }
 
 /// Each byte changed in a few ways: single bits, all bits, and values that mean something to some format.
@@ -92,6 +92,24 @@ fn whole_samples_are_read_and_recognised() {
         let loaded = loaded.unwrap_or_else(|error| panic!("{format}: {error}\n{text}"));
         assert_eq!(loaded.format, format, "{text}");
         assert!(loaded.history.txn_count() > 0, "{format}: {text}");
+    }
+}
+
+#[test]
+fn a_file_that_comes_byte_by_byte_is_the_same_history() {
+    struct Trickle<'b>(&'b [u8]);
+    impl Read for Trickle<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            let one = self.0.len().min(buffer.len()).min(1);
+            self.0.split_at(one).0.iter().zip(buffer).for_each(|(&from, to)| *to = from);
+            self.0 = &self.0[one..];
+            Ok(one)
+        }
+    }
+    for (format, bytes) in common::samples() {
+        let whole = read_bytes("whole", &bytes, &ReadOptions::default()).unwrap();
+        let trickled = read_from("trickled", Trickle(&bytes), &ReadOptions::default()).unwrap();
+        assert_eq!(native(&trickled.history), native(&whole.history), "{format}");
     }
 }
 

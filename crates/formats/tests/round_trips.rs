@@ -223,6 +223,21 @@ fn a_file_is_written_whole_or_not_at_all() {
     assert!(!fs::read_dir(folder).unwrap().any(|entry| is_left_over(entry.unwrap().path())));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_stays_a_link_and_a_device_a_device() {
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    let history = notation::parse("a: w(1)=1").unwrap();
+    let (file, link) = (Scratch::new("file"), Scratch::new("link"));
+    fs::write(&file.0, b"old").unwrap();
+    symlink(&file.0, &link.0).unwrap();
+    write_to_path(&history, Format::Native, &link.0, &STRICT).unwrap();
+    assert!(fs::symlink_metadata(&link.0).unwrap().is_symlink());
+    assert!(fs::read(&file.0).unwrap().len() > 3);
+    write_to_path(&history, Format::Native, Path::new("/dev/null"), &STRICT).unwrap();
+    assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+}
+
 #[test]
 fn a_name_asks_for_compression_and_reading_takes_it_off() {
     let history = notation::parse("init *=0\na: w(1)=1\nb: r(1)=1").unwrap();

@@ -70,7 +70,9 @@ impl<'h> Writer<'h> {
     fn new(history: &'h History, options: &WriteOptions) -> Result<Self, Error> {
         let registers = Registers::of(history, Format::Cobra, ABILITIES, options)?;
         let is_int = |datum: &Datum| matches!(datum, Datum::Int(_));
-        let sessions = history.sessions().map(|session| history.session_name(session));
+        // A log's name has no room for a sign.
+        let unsigned = |name: &Datum| matches!(name, Datum::Int(0..));
+        let sessions = history.sessions().map(|session| history.session_name(session).filter(unsigned));
         let txns = history.txns().map(|txn| history.txn_name(txn));
         let mut writer = Self {
             history,
@@ -140,7 +142,7 @@ impl<'h> Writer<'h> {
 
     fn session_number(&self, session: SessionId) -> i64 {
         match self.history.session_name(session) {
-            Some(Datum::Int(name)) if self.sessions_are_numbered && name >= 0 => name,
+            Some(Datum::Int(name)) if self.sessions_are_numbered => name,
             _ => i64::from(session.0),
         }
     }
