@@ -50,7 +50,15 @@ impl ProofBuilder<'_, '_> {
     fn given(&mut self, given: Given, lits: Vec<Lit>) -> StepId {
         match given {
             Given::SourceCommitted { read, source } => self.source_committed(read, source),
-            Given::OneEarlier(first, second) => self.two_writers(first, second),
+            Given::OneEarlier(first, second) => {
+                let mut hints = Vec::new();
+                for txn in [first, second] {
+                    self.collect(self.committed_facts(txn));
+                    hints.extend(self.committed(txn));
+                }
+                hints.push(self.two_writers(first, second));
+                self.push(lits, Rule::Derived(hints))
+            }
             Given::OneSource { read } => {
                 let reader = self.evidence.problem.reader(read);
                 let is_option = |&candidate: &u32| lits.contains(&self.read_from(read, candidate));

@@ -20,7 +20,7 @@ use crate::known::{KnownGraph, Reason};
 use crate::options::Limit;
 use crate::problem::{INITIAL, OPEN, Problem, Status, UNUSED};
 use crate::time::MaybeEdge;
-use crate::writers::{Group, Writers};
+use crate::writers::{Group, Selected, Writers};
 
 /// No explanation exists.
 #[derive(Clone, Debug)]
@@ -85,8 +85,9 @@ pub(crate) struct Saturation<'p, 'a> {
     fresh: Vec<EdgeId>,
     /// Whether a transaction was taken in that the writers do not list yet.
     is_stale: bool,
-    /// Scratch: the chains that improved at the node that is looked at.
-    improved: Vec<bool>,
+    /// The chains that improved at the node that is looked at.
+    improved: Selected,
+    scratch: (Vec<u32>, Vec<u32>),
     /// Scratch: the writers that a rule found, with their chains and positions.
     found: Vec<(TxnId, u32, u32)>,
 }
@@ -130,7 +131,7 @@ impl<'p, 'a> Saturation<'p, 'a> {
         maybe_edges: Vec<MaybeEdge>,
     ) -> Self {
         let writers = Writers::new(problem, &chains);
-        let improved = vec![true; chains.len()];
+        let improved = Selected::all(chains.len());
         let mut open_of_read = Vec::new();
         let mut open_of_write = Vec::new();
         if !problem.open.is_empty() {
@@ -160,6 +161,7 @@ impl<'p, 'a> Saturation<'p, 'a> {
             fresh: Vec::new(),
             is_stale: false,
             improved,
+            scratch: (Vec::new(), Vec::new()),
         }
     }
 
@@ -199,7 +201,7 @@ impl<'p, 'a> Saturation<'p, 'a> {
     /// Applies the rules to what improved at one node.
     fn follow(&mut self, node: u32) -> Result<(), Contradiction> {
         let shape = self.problem.shape;
-        let (mut ahead, mut behind) = (Vec::new(), Vec::new());
+        let (mut ahead, mut behind) = std::mem::take(&mut self.scratch);
         self.reach.take_improved(Improved::Forward, node, &mut ahead);
         self.reach.take_improved(Improved::Backward, node, &mut behind);
         if node as usize >= self.problem.history.txn_count() * shape.events as usize {
@@ -207,25 +209,25 @@ impl<'p, 'a> Saturation<'p, 'a> {
         }
         let txn = shape.txn(node);
         if node == shape.install(txn) && !ahead.is_empty() {
-            self.only_improved(&ahead, |state| state.follow_versions(txn))?;
+            ahead = self.only_improved(ahead, |state| state.follow_versions(txn))?;
         }
         if node == shape.begin(txn) {
-            self.only_improved(&behind, |state| state.follow_reads(txn))?;
+            behind = self.only_improved(behind, |state| state.follow_reads(txn))?;
         }
+        self.scratch = (ahead, behind);
         Ok(())
     }
 
     /// Limits the rules to some chains; outside of this all are looked at.
     fn only_improved(
         &mut self,
-        chains: &[u32],
+        chains: Vec<u32>,
         apply: impl FnOnce(&mut Self) -> Result<(), Contradiction>,
-    ) -> Result<(), Contradiction> {
-        self.improved.fill(false);
-        chains.iter().for_each(|&chain| self.improved[chain as usize] = true);
+    ) -> Result<Vec<u32>, Contradiction> {
+        self.improved.select(chains);
         let result = apply(self);
-        self.improved.fill(true);
-        result
+        let chains = self.improved.select_all();
+        result.map(|()| chains)
     }
 
     /// `install(txn)` reaches more of some chains: its versions are earlier than more others.
@@ -249,14 +251,14 @@ impl<'p, 'a> Saturation<'p, 'a> {
         let install = shape.install(txn);
         let mut next = std::mem::take(&mut self.found);
         next.clear();
-        for group in self.writers.groups(key).filter(|group| self.improved[group.chain as usize]) {
+        self.writers.for_each_group(key, &self.improved, |group| {
             let reached = self.reach.first(install, group.chain as usize);
             if reached != NONE
                 && let Some((later, position)) = group.first_from(reached, txn)
             {
                 next.push((later, group.chain, position));
             }
-        }
+        });
         if shape.writers_exclude() {
             for &(later, ..) in &next {
                 self.add(shape.commit(txn), shape.install(later), Reason::Exclusive(write))?;
@@ -308,7 +310,7 @@ impl<'p, 'a> Saturation<'p, 'a> {
         let install = (source != INITIAL).then(|| shape.install(self.problem.writer(source)));
         let mut visible = std::mem::take(&mut self.found);
         visible.clear();
-        for group in self.writers.groups(external.key).filter(|group| self.improved[group.chain as usize]) {
+        self.writers.for_each_group(external.key, &self.improved, |group| {
             let chain = group.chain as usize;
             // What reaches the writer of the version is known to be earlier, and the writer's row says up to where.
             let (known, end) =
@@ -319,7 +321,7 @@ impl<'p, 'a> Saturation<'p, 'a> {
             {
                 visible.push((earlier, group.chain, position));
             }
-        }
+        });
         for &(earlier, ..) in &visible {
             let Some(install) = install else {
                 return Err(Contradiction::Overwritten { read, writer: earlier });

@@ -27,6 +27,29 @@ fn group_size(places: &[u64], bound: u64) -> usize {
     }
 }
 
+/// The chains that a rule has to look at: all, or a list.
+pub(crate) struct Selected {
+    is_in: Vec<bool>,
+    list: Option<Vec<u32>>,
+}
+
+impl Selected {
+    pub(crate) fn all(chain_count: usize) -> Self {
+        Self { is_in: vec![true; chain_count], list: None }
+    }
+
+    pub(crate) fn select(&mut self, chains: Vec<u32>) {
+        self.is_in.fill(false);
+        chains.iter().for_each(|&chain| self.is_in[chain as usize] = true);
+        self.list = Some(chains);
+    }
+
+    pub(crate) fn select_all(&mut self) -> Vec<u32> {
+        self.is_in.fill(true);
+        self.list.take().unwrap_or_default()
+    }
+}
+
 /// The writers of a key on one chain, in its order.
 #[derive(Clone, Copy)]
 pub(crate) struct Group<'w> {
@@ -113,6 +136,32 @@ impl Writers {
             (places, txns) = (&places[size..], &txns[size..]);
             Some(group)
         })
+    }
+
+    /// The writers of a key on one chain, if there are any.
+    #[inline]
+    pub(crate) fn group_on(&self, key: KeyId, chain: u32) -> Option<Group<'_>> {
+        let (start, end) = (self.lower_bound(key, place(chain, 0)), self.range(key).end);
+        let size = group_size(&self.place[start..end], place(chain + 1, 0));
+        let group = start..start + size;
+        (size > 0).then(|| Group { chain, places: &self.place[group.clone()], txns: &self.txn[group] })
+    }
+
+    /// Calls back with the writers of a key on each of some chains.
+    #[inline]
+    pub(crate) fn for_each_group<'w>(
+        &'w self,
+        key: KeyId,
+        chains: &Selected,
+        mut call: impl FnMut(Group<'w>),
+    ) {
+        // Looking for each chain pays when they are few and the writers many.
+        match &chains.list {
+            Some(list) if list.len() * 4 < self.range(key).len() => {
+                list.iter().filter_map(|&chain| self.group_on(key, chain)).for_each(call);
+            }
+            _ => self.groups(key).filter(|group| chains.is_in[group.chain as usize]).for_each(&mut call),
+        }
     }
 
     /// The writers of a key that are on no chain.

@@ -75,6 +75,7 @@ fn unknown_outcomes() {
         "a: {}\na: r(y)=0\nb: w(y)=1 unknown\nb: r(y)=1\nb: w(y)=1",
         "a: r(y)=1\nb: r(z)=1 w(y)=1 unknown\nb: w(y)=1\nb: w(z)=1",
         "a: w(y)=1\na: w(x)=0 r(y)=0 unknown\nb: r(y)=0 w(y)=0\nc: r(x)=0 r(y)=0",
+        "a: w(x)=0\na: w(x)=0 unknown\nb: w(x)=1 unknown\nb: r(x)=0\nb: r(x)=1",
         "init *=?\na: r(y)=0\nb: w(y)=0 abort",
         "init *=?\na: r(x)=1 unknown\nb: r(x)=0",
     ];
