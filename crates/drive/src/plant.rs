@@ -106,10 +106,7 @@ pub fn plant(history: &History, planted: Planted, seed: u64) -> Result<WithAnoma
     let mut random = Random::new(seed);
     let transactions = choose(history, planted, &mut random)?;
     let history = rewrite(history, planted, &transactions);
-    Ok(WithAnomaly {
-        history,
-        transactions,
-    })
+    Ok(WithAnomaly { history, transactions })
 }
 
 /// Why an anomaly could not be planted.
@@ -122,10 +119,7 @@ impl fmt::Display for PlantError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let roles = self.planted.roles().len();
         let name = self.planted.name();
-        write!(
-            out,
-            "planting {name} needs transactions of {roles} different sessions"
-        )?;
+        write!(out, "planting {name} needs transactions of {roles} different sessions")?;
         match self.planted.outcome_of_first() {
             Outcome::Aborted => write!(out, ", one of them aborted and the others committed"),
             _ => write!(out, ", all of them committed"),
@@ -192,12 +186,7 @@ impl NewKeys {
         let initial = builder.initial.value_of(keys[0]).unwrap_or(ValueId(0));
         let mut values = (1..).map(ValueId).filter(|&value| value != initial);
         let mut value = || values.next().unwrap_or(ValueId::NIL);
-        Self {
-            keys,
-            initial,
-            written: [value(), value()],
-            other: value(),
-        }
+        Self { keys, initial, written: [value(), value()], other: value() }
     }
 
     fn perform(&self, step: Step, builder: &mut Builder) {
@@ -288,14 +277,8 @@ mod tests {
     use history::Index;
 
     fn base(seed: u64) -> History {
-        let config = Config {
-            seed,
-            sessions: 6,
-            transactions: 200,
-            keys: 40,
-            abort_share: 0.1,
-            ..Config::default()
-        };
+        let config =
+            Config { seed, sessions: 6, transactions: 200, keys: 40, abort_share: 0.1, ..Config::default() };
         generate(&config).unwrap()
     }
 
@@ -322,28 +305,11 @@ mod tests {
     #[test]
     fn the_anomalies_are_what_their_names_say() {
         use Planted::*;
-        assert_eq!(
-            shape(CircularInformationFlow),
-            ["T1: w(x)=1 r(y)=2", "T2: w(y)=2 r(x)=1"]
-        );
-        assert_eq!(
-            shape(LongFork),
-            [
-                "T1: w(x)=1",
-                "T2: w(y)=2",
-                "T3: r(x)=1 r(y)=0",
-                "T4: r(x)=0 r(y)=2"
-            ]
-        );
-        assert_eq!(
-            shape(MissedEffect),
-            ["T1: w(x)=1", "T2: r(x)=1 w(y)=2", "T3: r(y)=2 r(x)=0"]
-        );
+        assert_eq!(shape(CircularInformationFlow), ["T1: w(x)=1 r(y)=2", "T2: w(y)=2 r(x)=1"]);
+        assert_eq!(shape(LongFork), ["T1: w(x)=1", "T2: w(y)=2", "T3: r(x)=1 r(y)=0", "T4: r(x)=0 r(y)=2"]);
+        assert_eq!(shape(MissedEffect), ["T1: w(x)=1", "T2: r(x)=1 w(y)=2", "T3: r(y)=2 r(x)=0"]);
         assert_eq!(shape(LostUpdate), ["T1: r(x)=0 w(x)=1", "T2: r(x)=0 w(x)=3"]);
-        assert_eq!(
-            shape(WriteSkew),
-            ["T1: r(x)=0 r(y)=0 w(x)=1", "T2: r(x)=0 r(y)=0 w(y)=2"]
-        );
+        assert_eq!(shape(WriteSkew), ["T1: r(x)=0 r(y)=0 w(x)=1", "T2: r(x)=0 r(y)=0 w(y)=2"]);
         assert_eq!(shape(FracturedRead), ["T1: w(x)=1 w(y)=2", "T2: r(x)=1 r(y)=0"]);
         assert_eq!(shape(AbortedRead), ["T1: w(x)=1", "T2: r(x)=1"]);
     }
@@ -383,11 +349,7 @@ mod tests {
 
     #[test]
     fn too_few_sessions_are_refused() {
-        let config = Config {
-            sessions: 3,
-            transactions: 10,
-            ..Config::default()
-        };
+        let config = Config { sessions: 3, transactions: 10, ..Config::default() };
         let error = plant(&generate(&config).unwrap(), Planted::LongFork, 0).unwrap_err();
         assert_eq!(
             error.to_string(),

@@ -18,13 +18,8 @@ pub(crate) struct Zipf {
 impl Zipf {
     /// The distribution over this many ranks (at least 1); an exponent of 0 is uniform.
     pub fn new(count: u64, exponent: f64) -> Self {
-        let mut zipf = Self {
-            count: count as f64,
-            exponent,
-            integral_at_first: 0.0,
-            integral_at_last: 0.0,
-            sure: 0.0,
-        };
+        let mut zipf =
+            Self { count: count as f64, exponent, integral_at_first: 0.0, integral_at_last: 0.0, sure: 0.0 };
         zipf.integral_at_first = zipf.integral(1.5) - 1.0;
         zipf.integral_at_last = zipf.integral(zipf.count + 0.5);
         zipf.sure = 2.0 - zipf.inverse(zipf.integral(2.5) - zipf.weight(2.0));
@@ -52,11 +47,7 @@ impl Zipf {
     fn integral(&self, x: f64) -> f64 {
         let log = x.ln();
         let scaled = (1.0 - self.exponent) * log;
-        if scaled.abs() < 1e-8 {
-            log * (1.0 + scaled / 2.0)
-        } else {
-            scaled.exp_m1() / (1.0 - self.exponent)
-        }
+        if scaled.abs() < 1e-8 { log * (1.0 + scaled / 2.0) } else { scaled.exp_m1() / (1.0 - self.exponent) }
     }
 
     fn inverse(&self, area: f64) -> f64 {

@@ -156,16 +156,8 @@ impl Config {
 
     fn check_counts(&self) -> Result<(), ConfigError> {
         let (least, most) = self.operations_per_transaction;
-        require(
-            (1..=MAX_SESSIONS).contains(&self.sessions),
-            "sessions",
-            "between 1 and 100,000",
-        )?;
-        require(
-            (1..=MAX_KEYS).contains(&self.keys),
-            "keys",
-            "between 1 and 268,435,456",
-        )?;
+        require((1..=MAX_SESSIONS).contains(&self.sessions), "sessions", "between 1 and 100,000")?;
+        require((1..=MAX_KEYS).contains(&self.keys), "keys", "between 1 and 268,435,456")?;
         require(
             1 <= least && least <= most,
             "operations per transaction",
@@ -184,10 +176,7 @@ impl Config {
             ("read share", self.read_share),
             ("read-only share", self.read_only_share),
             ("write-only share", self.write_only_share),
-            (
-                "read-only and write-only share together",
-                self.read_only_share + self.write_only_share,
-            ),
+            ("read-only and write-only share together", self.read_only_share + self.write_only_share),
             ("read-modify-write share", self.read_modify_write_share),
             ("unknown share", self.unknown_share),
         ] {
@@ -197,21 +186,14 @@ impl Config {
             require_share("the rate of a fault", rate)?;
         }
         // With more, the run would hardly end.
-        require(
-            (0.0..=0.9).contains(&self.abort_share),
-            "abort share",
-            "between 0 and 0.9",
-        )
+        require((0.0..=0.9).contains(&self.abort_share), "abort share", "between 0 and 0.9")
     }
 
     fn check_times(&self) -> Result<(), ConfigError> {
         for (name, time) in [("latency", self.latency_ns), ("think time", self.think_ns)] {
             require(time <= MAX_MESSAGE_NS, name, "at most one second")?;
         }
-        for (name, time) in [
-            ("clock skew", self.clock_skew_ns),
-            ("replication time", self.replication_ns),
-        ] {
+        for (name, time) in [("clock skew", self.clock_skew_ns), ("replication time", self.replication_ns)] {
             require(time <= MAX_NS, name, "at most 1,000,000 seconds")?;
         }
         Ok(())
@@ -221,10 +203,7 @@ impl Config {
         match self.distribution {
             KeyDistribution::Uniform => {}
             KeyDistribution::Zipf { exponent } => require_exponent("Zipf exponent of the keys", exponent)?,
-            KeyDistribution::Hotspot {
-                hot_keys,
-                hot_operations,
-            } => {
+            KeyDistribution::Hotspot { hot_keys, hot_operations } => {
                 require_share("share of hot keys", hot_keys)?;
                 require_share("share of operations on hot keys", hot_operations)?;
             }
@@ -233,42 +212,22 @@ impl Config {
             require_share("share of keys with duplicates", duplicates.key_share)?;
             require_exponent("Zipf exponent of the duplicates", duplicates.exponent)?;
             require(duplicates.values >= 1, "duplicate values", "at least 1")?;
-            require(
-                duplicates.values <= i32::MAX as u32,
-                "duplicate values",
-                "at most 2,147,483,647",
-            )?;
+            require(duplicates.values <= i32::MAX as u32, "duplicate values", "at most 2,147,483,647")?;
         }
         match self.operations {
             Operations::Registers => Ok(()),
             Operations::Lists { appends_per_key } => self.check_lists(appends_per_key),
-            Operations::Rows {
-                range_share,
-                range_keys,
-                insert_delete_share,
-            } => {
+            Operations::Rows { range_share, range_keys, insert_delete_share } => {
                 require_share("share of range reads", range_share)?;
                 require_share("share of inserts and deletes", insert_delete_share)?;
-                require(
-                    (1..=100_000).contains(&range_keys),
-                    "keys of a range",
-                    "between 1 and 100,000",
-                )
+                require((1..=100_000).contains(&range_keys), "keys of a range", "between 1 and 100,000")
             }
         }
     }
 
     fn check_lists(&self, appends_per_key: u32) -> Result<(), ConfigError> {
-        require(
-            (1..=100_000).contains(&appends_per_key),
-            "appends to a key",
-            "between 1 and 100,000",
-        )?;
-        require(
-            self.duplicates.is_none(),
-            "duplicates",
-            "left out for lists, whose elements are unique",
-        )?;
+        require((1..=100_000).contains(&appends_per_key), "appends to a key", "between 1 and 100,000")?;
+        require(self.duplicates.is_none(), "duplicates", "left out for lists, whose elements are unique")?;
         require(
             self.level.keeps_lists_whole(),
             "level",
@@ -278,11 +237,7 @@ impl Config {
 }
 
 fn require(holds: bool, field: &'static str, must_be: &'static str) -> Result<(), ConfigError> {
-    if holds {
-        Ok(())
-    } else {
-        Err(ConfigError { field, must_be })
-    }
+    if holds { Ok(()) } else { Err(ConfigError { field, must_be }) }
 }
 
 fn require_share(field: &'static str, share: f64) -> Result<(), ConfigError> {

@@ -156,9 +156,7 @@ impl<'c> Engine<'c> {
         let wish = if self.random.chance(self.config.abort_share) {
             Wish::Abort
         } else if self.random.chance(self.config.unknown_share) {
-            Wish::CommitUnheard {
-                arrives: self.random.chance(0.5),
-            }
+            Wish::CommitUnheard { arrives: self.random.chance(0.5) }
         } else {
             Wish::Commit
         };
@@ -180,10 +178,7 @@ impl<'c> Engine<'c> {
         };
         let site = (client.rules.reads == Reads::Copies).then_some(session % self.sites);
         client.view = View { at, site };
-        client.old_view = View {
-            at: self.now - lag,
-            site: None,
-        };
+        client.old_view = View { at: self.now - lag, site: None };
     }
 
     fn operation(&mut self, session: u32) {
@@ -274,11 +269,7 @@ impl<'c> Engine<'c> {
             _ => None,
         };
         let value = wrong.unwrap_or(version.value);
-        client.reads.push(Seen {
-            key,
-            stamp: version.stamp,
-            value,
-        });
+        client.reads.push(Seen { key, stamp: version.stamp, value });
         value
     }
 
@@ -296,8 +287,7 @@ impl<'c> Engine<'c> {
         client.is_running = false;
         client.moments.end_request = client.request;
         client.moments.end_response = response;
-        self.recorder
-            .end(session, client, is_committed, self.now, &self.lists);
+        self.recorder.end(session, client, is_committed, self.now, &self.lists);
         let outcome = client.heard(is_committed);
         self.unlock();
         match outcome {
@@ -328,11 +318,7 @@ impl<'c> Engine<'c> {
         }
         let site = session % self.sites;
         for &(key, value) in &client.writes {
-            let version = Version {
-                stamp: self.now,
-                value,
-                site,
-            };
+            let version = Version { stamp: self.now, value, site };
             let horizon = || oldest_view(&self.clients, self.now - self.config.replication_ns as i64);
             self.store.commit(key, session, version, horizon);
         }

@@ -61,38 +61,20 @@ impl Fault {
 
     /// What the store does for a transaction that the fault strikes, instead of its own rules.
     pub(crate) fn change(self, rules: Rules) -> Rules {
-        let snapshot = |age| Rules {
-            reads: Reads::Snapshot(age),
-            checks_reads: false,
-            checks_writes: true,
-        };
+        let snapshot = |age| Rules { reads: Reads::Snapshot(age), checks_reads: false, checks_writes: true };
         match self {
-            Self::LostUpdate => Rules {
-                checks_writes: false,
-                ..rules
-            },
+            Self::LostUpdate => Rules { checks_writes: false, ..rules },
             Self::StaleRead => snapshot(Age::Any),
             Self::WriteSkew => snapshot(Age::Fresh),
-            Self::LongFork => Rules {
-                reads: Reads::Copies,
-                checks_reads: false,
-                checks_writes: true,
-            },
-            Self::DirtyRead => Rules {
-                reads: Reads::Dirty,
-                checks_reads: false,
-                checks_writes: false,
-            },
+            Self::LongFork => Rules { reads: Reads::Copies, checks_reads: false, checks_writes: true },
+            Self::DirtyRead => Rules { reads: Reads::Dirty, checks_reads: false, checks_writes: false },
             Self::FracturedRead | Self::AbortedRead | Self::LostCommit | Self::ClockSkew => rules,
         }
     }
 
     /// Whether it needs versions older than the newest.
     pub(crate) fn needs_old_versions(self) -> bool {
-        matches!(
-            self,
-            Self::StaleRead | Self::FracturedRead | Self::LongFork | Self::WriteSkew
-        )
+        matches!(self, Self::StaleRead | Self::FracturedRead | Self::LongFork | Self::WriteSkew)
     }
 
     /// Whether it needs to know what was written but not, or not yet, committed.

@@ -105,11 +105,7 @@ impl StoreLevel {
             Self::ReadCommitted => (Reads::NewestEachTime, false, false),
             Self::ReadUncommitted => (Reads::Dirty, false, false),
         };
-        Rules {
-            reads,
-            checks_reads,
-            checks_writes,
-        }
+        Rules { reads, checks_reads, checks_writes }
     }
 }
 

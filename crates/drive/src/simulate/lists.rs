@@ -16,9 +16,7 @@ pub(crate) struct Lists {
 
 impl Default for Lists {
     fn default() -> Self {
-        Self {
-            nodes: vec![(EMPTY_LIST, 0)],
-        }
+        Self { nodes: vec![(EMPTY_LIST, 0)] }
     }
 }
 

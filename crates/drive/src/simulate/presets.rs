@@ -46,21 +46,9 @@ pub const PRESETS: [Preset; 15] = [
         about: "BlindW, read-write: half of the transactions only read, half only write",
         config: || blindw(Some(0.5), 0.0),
     },
-    Preset {
-        name: "blindw-rh",
-        about: "BlindW, read-heavy: 80 % reads",
-        config: || blindw(None, 0.8),
-    },
-    Preset {
-        name: "blindw-wr",
-        about: "BlindW, write-read: 50 % reads",
-        config: || blindw(None, 0.5),
-    },
-    Preset {
-        name: "blindw-wh",
-        about: "BlindW, write-heavy: 20 % reads",
-        config: || blindw(None, 0.2),
-    },
+    Preset { name: "blindw-rh", about: "BlindW, read-heavy: 80 % reads", config: || blindw(None, 0.8) },
+    Preset { name: "blindw-wr", about: "BlindW, write-read: 50 % reads", config: || blindw(None, 0.5) },
+    Preset { name: "blindw-wh", about: "BlindW, write-heavy: 20 % reads", config: || blindw(None, 0.2) },
     Preset {
         name: "rmw",
         about: "hot keys: 30,000 transactions of 15 sessions on 90 keys, mostly read-modify-write",
@@ -71,21 +59,13 @@ pub const PRESETS: [Preset; 15] = [
         about: "20 operations on 10,000 keys chosen by a Zipf distribution, 20 % of the keys with duplicate values",
         config: zipf,
     },
-    Preset {
-        name: "append",
-        about: "reads of lists and appends to them",
-        config: append,
-    },
+    Preset { name: "append", about: "reads of lists and appends to them", config: append },
     Preset {
         name: "range-b",
         about: "rows, balanced: reads, writes, inserts and deletes, range reads",
         config: || range(0.5, 0.4, 0.5),
     },
-    Preset {
-        name: "range-rqh",
-        about: "rows, heavy on range reads",
-        config: || range(0.75, 0.8, 0.5),
-    },
+    Preset { name: "range-rqh", about: "rows, heavy on range reads", config: || range(0.75, 0.8, 0.5) },
     Preset {
         name: "range-idh",
         about: "rows, heavy on inserts and deletes",
@@ -110,22 +90,13 @@ fn duplicates() -> Config {
         operations_per_transaction: (20, 20),
         sessions: 50,
         keys: 50_000,
-        duplicates: Some(Duplicates {
-            key_share: 0.5,
-            values: 100,
-            exponent: 0.5,
-        }),
+        duplicates: Some(Duplicates { key_share: 0.5, values: 100, exponent: 0.5 }),
         ..Config::default()
     }
 }
 
 fn million() -> Config {
-    Config {
-        transactions: 1_000_000,
-        sessions: 24,
-        keys: 100_000,
-        ..Config::default()
-    }
+    Config { transactions: 1_000_000, sessions: 24, keys: 100_000, ..Config::default() }
 }
 
 fn blindw(read_only_share: Option<f64>, read_share: f64) -> Config {
@@ -157,11 +128,7 @@ fn zipf() -> Config {
     Config {
         operations_per_transaction: (20, 20),
         distribution: KeyDistribution::Zipf { exponent: 0.99 },
-        duplicates: Some(Duplicates {
-            key_share: 0.2,
-            values: 100,
-            exponent: 0.5,
-        }),
+        duplicates: Some(Duplicates { key_share: 0.2, values: 100, exponent: 0.5 }),
         record_aborted: false,
         ..Config::default()
     }
@@ -182,11 +149,7 @@ fn range(read_share: f64, range_share: f64, insert_delete_share: f64) -> Config 
         transactions: 5_000,
         sessions: 24,
         keys: 2_000,
-        operations: Operations::Rows {
-            range_share,
-            range_keys: 20,
-            insert_delete_share,
-        },
+        operations: Operations::Rows { range_share, range_keys: 20, insert_delete_share },
         read_share,
         distinct_keys: true,
         ..Config::default()

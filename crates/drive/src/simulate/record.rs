@@ -46,11 +46,7 @@ impl Recorder {
         let most = config.operations_per_transaction.1 as usize;
         builder.reserve(config.transactions as usize, config.transactions as usize * most);
         let sessions = (0..config.sessions)
-            .map(|_| Recorded {
-                id: builder.session(),
-                clock_ns: clock_error(config, random),
-                txn_count: 0,
-            })
+            .map(|_| Recorded { id: builder.session(), clock_ns: clock_error(config, random), txn_count: 0 })
             .collect();
         Self {
             builder,
@@ -72,8 +68,7 @@ impl Recorder {
         }
         let recorded = &mut self.sessions[session as usize];
         if is_committed && client.fault != Some(Fault::LostCommit) {
-            self.commits
-                .push((session, recorded.txn_count, client.begin, now));
+            self.commits.push((session, recorded.txn_count, client.begin, now));
         }
         recorded.txn_count += 1;
         self.builder.begin(recorded.id);
@@ -99,14 +94,11 @@ impl Recorder {
                 Some(first)
             })
             .collect();
-        let commits = self
-            .commits
-            .iter()
-            .map(|&(session, place, begin, commit)| Commit {
-                txn: TxnId(first_txn[session as usize] + place),
-                begin,
-                commit,
-            });
+        let commits = self.commits.iter().map(|&(session, place, begin, commit)| Commit {
+            txn: TxnId(first_txn[session as usize] + place),
+            begin,
+            commit,
+        });
         let commits = commits.collect();
         let history: History = self.builder.finish();
         Run { history, commits }
@@ -172,10 +164,7 @@ fn clock_error(config: &Config, random: &mut Random) -> i64 {
     let honest = random.below(config.clock_skew_ns + 1) as i64;
     let wrong = config.latency_ns as i64 * WRONG_CLOCK_LATENCIES;
     let faults = config.faults.iter();
-    let rate: f64 = faults
-        .filter(|(fault, _)| *fault == Fault::ClockSkew)
-        .map(|&(_, rate)| rate)
-        .sum();
+    let rate: f64 = faults.filter(|(fault, _)| *fault == Fault::ClockSkew).map(|&(_, rate)| rate).sum();
     honest + if random.chance(rate) { wrong } else { 0 }
 }
 

@@ -34,10 +34,7 @@ pub(crate) struct View {
 
 impl View {
     /// Sees everything that was ever committed.
-    pub const NEWEST: Self = Self {
-        at: i64::MAX,
-        site: None,
-    };
+    pub const NEWEST: Self = Self { at: i64::MAX, site: None };
 }
 
 /// How long commits take between sites.
@@ -108,11 +105,7 @@ impl Store {
 
     /// Makes room for this many keys.
     pub fn grow_to(&mut self, keys: u32) {
-        let initial = Version {
-            stamp: INITIAL_STAMP,
-            value: self.initial,
-            site: 0,
-        };
+        let initial = Version { stamp: INITIAL_STAMP, value: self.initial, site: 0 };
         let keys = keys as usize;
         self.newest.resize(keys, initial);
         if self.keeps_old {
@@ -207,19 +200,11 @@ mod tests {
     use super::*;
 
     fn version(stamp: i64, site: u32) -> Version {
-        Version {
-            stamp,
-            value: stamp as u32,
-            site,
-        }
+        Version { stamp, value: stamp as u32, site }
     }
 
     fn store(is_causal: bool) -> Store {
-        let replication = Replication {
-            sites: 3,
-            hop_ns: 10,
-            is_causal,
-        };
+        let replication = Replication { sites: 3, hop_ns: 10, is_causal };
         Store::new(1, 0, true, true, replication)
     }
 
@@ -242,10 +227,7 @@ mod tests {
             store.commit(0, 0, version(stamp * 100, 0), || stamp * 100);
         }
         assert!(store.older[0].len() <= 8, "{}", store.older[0].len());
-        let view = View {
-            at: 99_800,
-            site: Some(2),
-        };
+        let view = View { at: 99_800, site: Some(2) };
         assert_eq!(store.visible(0, view).value, 99_700);
     }
 

@@ -75,9 +75,7 @@ fn replay(history: &History, txn: TxnId, state: &mut State, initial: ValueId) ->
 fn is_serial_at_commits(run: &Run) -> bool {
     let initial = run.history.initial().value_of(KeyId(0)).unwrap();
     let mut state = State::default();
-    run.commits
-        .iter()
-        .all(|commit| replay(&run.history, commit.txn, &mut state, initial))
+    run.commits.iter().all(|commit| replay(&run.history, commit.txn, &mut state, initial))
 }
 
 /// Each transaction reads the state at its begin, and no two that overlap write one key.
@@ -171,11 +169,7 @@ impl Relations {
     }
 
     fn union(&self, left: &Matrix, right: &Matrix) -> Matrix {
-        let row = |from: usize| {
-            (0..self.size)
-                .map(|to| left[from][to] || right[from][to])
-                .collect()
-        };
+        let row = |from: usize| (0..self.size).map(|to| left[from][to] || right[from][to]).collect();
         (0..self.size).map(row).collect()
     }
 
@@ -206,9 +200,7 @@ impl Relations {
     fn explains(&self, visible: &Matrix) -> bool {
         self.reads.iter().all(|&(reader, key, source)| {
             let writers = self.writers.get(&key).map_or(&[][..], |writers| writers);
-            let mut newer = writers
-                .iter()
-                .filter(|&&writer| source.is_none_or(|source| writer > source));
+            let mut newer = writers.iter().filter(|&&writer| source.is_none_or(|source| writer > source));
             newer.all(|&writer| writer == reader || !visible[writer][reader])
         })
     }
@@ -245,10 +237,7 @@ fn reads_only_forward(run: &Run) -> bool {
         let mut own = BTreeMap::new();
         run.history.ops(commit.txn).all(|(_, op)| {
             let key = op.key().unwrap();
-            let Op::Read {
-                value: Some(value), ..
-            } = op
-            else {
+            let Op::Read { value: Some(value), .. } = op else {
                 own.insert(key, op.written().unwrap());
                 return true;
             };
@@ -303,9 +292,7 @@ fn times_contain_the_moments(run: &Run) -> bool {
             && commit.begin < times.begin_response.unwrap()
             && times.begin_response < times.commit_request
             && times.commit_request.unwrap() < commit.commit
-            && times
-                .commit_response
-                .is_none_or(|response| commit.commit < response)
+            && times.commit_response.is_none_or(|response| commit.commit < response)
     })
 }
 
@@ -338,12 +325,7 @@ fn every_level_is_weaker_than_the_one_before_somewhere() {
         (ReadCommitted, ReadAtomic),
         (ReadUncommitted, ReadCommitted),
     ] {
-        assert!(
-            is_ever_violated(store, asked),
-            "{} is never less than {}",
-            store.name(),
-            asked.name()
-        );
+        assert!(is_ever_violated(store, asked), "{} is never less than {}", store.name(), asked.name());
     }
 }
 
@@ -355,10 +337,7 @@ fn every_fault_breaks_the_promise() {
                 continue;
             }
             let is_broken = (0..20).any(|seed| {
-                let config = Config {
-                    faults: vec![(fault, 0.5)],
-                    ..contended(level, seed)
-                };
+                let config = Config { faults: vec![(fault, 0.5)], ..contended(level, seed) };
                 let run = run(&config).unwrap();
                 let keeps_times = fault != Fault::ClockSkew || times_contain_the_moments(&run);
                 !(satisfies(&run, level) && keeps_times)
@@ -372,11 +351,7 @@ fn every_fault_breaks_the_promise() {
 fn every_preset_replays() {
     for preset in PRESETS {
         for level in [StoreLevel::Serializable, StoreLevel::Snapshot] {
-            let config = Config {
-                level,
-                transactions: 150,
-                ..(preset.config)()
-            };
+            let config = Config { level, transactions: 150, ..(preset.config)() };
             let run = run(&config).unwrap();
             assert!(satisfies(&run, level), "{} {}", preset.name, level.name());
             let summary = history::Summary::of(&run.history);
@@ -389,13 +364,7 @@ fn every_preset_replays() {
 fn equal_seeds_give_equal_histories() {
     let shown = |seed| {
         let history = generate(&contended(StoreLevel::Causal, seed)).unwrap();
-        let txn = |txn| {
-            format!(
-                "{:?} {:?}",
-                history.times(txn),
-                history.ops(txn).collect::<Vec<_>>()
-            )
-        };
+        let txn = |txn| format!("{:?} {:?}", history.times(txn), history.ops(txn).collect::<Vec<_>>());
         history.txns().map(txn).collect::<Vec<_>>()
     };
     assert_eq!(shown(4), shown(4));
@@ -409,20 +378,11 @@ fn outcomes_and_shares_are_as_asked() {
         read_share: 0.25,
         abort_share: 0.2,
         unknown_share: 0.1,
-        duplicates: Some(Duplicates {
-            key_share: 0.5,
-            values: 3,
-            exponent: 1.0,
-        }),
+        duplicates: Some(Duplicates { key_share: 0.5, values: 3, exponent: 1.0 }),
         ..Config::default()
     };
     let history = generate(&config).unwrap();
-    let count = |outcome| {
-        history
-            .txns()
-            .filter(|&txn| history.outcome(txn) == outcome)
-            .count()
-    };
+    let count = |outcome| history.txns().filter(|&txn| history.outcome(txn) == outcome).count();
     let (committed, aborted) = (count(Outcome::Committed), count(Outcome::Aborted));
     assert_eq!(committed + count(Outcome::Unknown), 4000);
     assert!((3500..3700).contains(&committed), "{committed}");
@@ -439,25 +399,10 @@ fn outcomes_and_shares_are_as_asked() {
 fn absurd_configurations_are_refused() {
     let refusal = |config: Config| generate(&config).unwrap_err().to_string();
     let base = Config::default;
+    assert_eq!(refusal(Config { sessions: 0, ..base() }), "sessions must be between 1 and 100,000");
+    assert_eq!(refusal(Config { read_share: f64::NAN, ..base() }), "read share must be between 0 and 1");
     assert_eq!(
-        refusal(Config {
-            sessions: 0,
-            ..base()
-        }),
-        "sessions must be between 1 and 100,000"
-    );
-    assert_eq!(
-        refusal(Config {
-            read_share: f64::NAN,
-            ..base()
-        }),
-        "read share must be between 0 and 1"
-    );
-    assert_eq!(
-        refusal(Config {
-            transactions: u32::MAX,
-            ..base()
-        }),
+        refusal(Config { transactions: u32::MAX, ..base() }),
         "transactions times operations must be at most 268,435,456"
     );
     assert_eq!(

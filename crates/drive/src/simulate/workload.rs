@@ -63,21 +63,13 @@ impl<'c> Workload<'c> {
             KeyDistribution::Zipf { exponent } => Some(Zipf::new(u64::from(config.keys), exponent)),
             _ => None,
         };
-        let duplicate_values = config
-            .duplicates
-            .map(|duplicates| Zipf::new(u64::from(duplicates.values), duplicates.exponent));
+        let duplicate_values =
+            config.duplicates.map(|duplicates| Zipf::new(u64::from(duplicates.values), duplicates.exponent));
         let lists = match config.operations {
             Operations::Lists { .. } => (0..config.keys).map(|key| ListSlot { key, appends: 0 }).collect(),
             _ => Vec::new(),
         };
-        Self {
-            config,
-            key_ranks,
-            duplicate_values,
-            last_value: 0,
-            lists,
-            list_count: config.keys,
-        }
+        Self { config, key_ranks, duplicate_values, last_value: 0, lists, list_count: config.keys }
     }
 
     /// How many keys were used so far; lists that are full are replaced by new ones.
@@ -129,11 +121,7 @@ impl<'c> Workload<'c> {
         match self.config.operations {
             Operations::Registers => Planned::Read(key),
             Operations::Lists { .. } => Planned::ReadList(self.lists[key as usize].key),
-            Operations::Rows {
-                range_share,
-                range_keys,
-                ..
-            } => {
+            Operations::Rows { range_share, range_keys, .. } => {
                 if random.chance(range_share) {
                     let span = 1 + random.below(u64::from(range_keys)) as u32;
                     Planned::Range(key, span.min(self.config.keys - key))
@@ -157,9 +145,7 @@ impl<'c> Workload<'c> {
                 plan.push(Planned::Append(list));
                 self.count_append(key, appends_per_key);
             }
-            Operations::Rows {
-                insert_delete_share, ..
-            } => {
+            Operations::Rows { insert_delete_share, .. } => {
                 plan.extend(reads_first.then_some(Planned::ReadRow(key)));
                 plan.push(if random.chance(insert_delete_share) {
                     Planned::InsertOrDelete(key)
@@ -174,10 +160,7 @@ impl<'c> Workload<'c> {
         let slot = &mut self.lists[slot as usize];
         slot.appends += 1;
         if slot.appends >= appends_per_key {
-            *slot = ListSlot {
-                key: self.list_count,
-                appends: 0,
-            };
+            *slot = ListSlot { key: self.list_count, appends: 0 };
             self.list_count += 1;
         }
     }
@@ -201,13 +184,7 @@ impl<'c> Workload<'c> {
         let keys = u64::from(self.config.keys);
         let key = match (self.config.distribution, &self.key_ranks) {
             (_, Some(ranks)) => ranks.sample(random),
-            (
-                KeyDistribution::Hotspot {
-                    hot_keys,
-                    hot_operations,
-                },
-                _,
-            ) => {
+            (KeyDistribution::Hotspot { hot_keys, hot_operations }, _) => {
                 let hot = ((keys as f64 * hot_keys) as u64).clamp(1, keys);
                 if hot == keys || random.chance(hot_operations) {
                     random.below(hot)
