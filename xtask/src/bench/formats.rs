@@ -27,13 +27,13 @@ pub fn run(bench: &Bench) -> Done {
     table::head(&["history", "format", "size", "read", "speed", "peak", "model"]);
     for source in SHARED {
         if let Some(file) = bench.file_of(source)? {
-            measure(bench, &source.name(), &file)?;
+            measure(bench, &bench.name_of(source), &file)?;
         }
     }
     if let Some(file) = bench.file_of(LARGE)? {
         for format in WRITABLE {
             let converted = bench.converted(&file, format)?;
-            measure(bench, &LARGE.name(), &converted)?;
+            measure(bench, &bench.name_of(LARGE), &converted)?;
         }
     }
     Ok(())

@@ -15,16 +15,6 @@ pub enum Source {
     Generated(&'static [&'static str]),
 }
 
-impl Source {
-    /// What to call it in a table.
-    pub fn name(self) -> String {
-        match self {
-            Self::Shared { path, .. } => path.to_owned(),
-            Self::Generated(flags) => format!("generated {}", flags.join(" ").replace("--workload ", "")),
-        }
-    }
-}
-
 /// A file of `../shared/histories`.
 pub const fn shared(path: &'static str) -> Source {
     Source::Shared { path, is_small: false }
@@ -39,6 +29,24 @@ pub const fn small(path: &'static str) -> Source {
 const QUICK_TRANSACTIONS: &str = "1000";
 
 impl Bench {
+    /// What to call a history in a table: what it was really made with.
+    pub fn name_of(&self, source: Source) -> String {
+        match source {
+            Source::Shared { path, .. } => path.to_owned(),
+            Source::Generated(flags) => {
+                format!("generated {}", self.flags_of(flags).join(" ").replace("--workload ", ""))
+            }
+        }
+    }
+
+    /// The flags of a generated history, in quick mode with few transactions.
+    fn flags_of(&self, flags: &[&'static str]) -> Vec<&'static str> {
+        match self.quick {
+            true => with_few_transactions(flags),
+            false => flags.to_vec(),
+        }
+    }
+
     /// The history's file, or nothing if it is not there (or too large for quick mode).
     pub fn file_of(&self, source: Source) -> Done<Option<PathBuf>> {
         match source {
@@ -46,13 +54,7 @@ impl Bench {
                 let file = root().join("../shared/histories").join(path);
                 Ok(((is_small || !self.quick) && file.exists()).then_some(file))
             }
-            Source::Generated(flags) => {
-                let flags: Vec<&str> = match self.quick {
-                    true => with_few_transactions(flags),
-                    false => flags.to_vec(),
-                };
-                self.generated(&flags, "jsonl").map(Some)
-            }
+            Source::Generated(flags) => self.generated(&self.flags_of(flags), "jsonl").map(Some),
         }
     }
 

@@ -80,14 +80,14 @@ fn decide(bench: &Bench, cases: &[Case]) -> Done {
         };
         let measure = bench.check(&file, level, &[])?;
         table::row(&[
-            source.name(),
+            bench.name_of(*source),
             (*level).to_owned(),
             measure.verdict.clone(),
             ms(measure.total_ms),
             ms(measure.read_ms),
             ms(measure.decide_ms),
             mb(measure.peak_bytes),
-            (*aim).to_owned(),
+            if bench.quick { String::new() } else { (*aim).to_owned() },
             stages(&measure),
             counts(&measure),
         ]);
@@ -135,7 +135,7 @@ pub fn ablation(bench: &Bench) -> Done {
         let Some(file) = bench.file_of(*source)? else {
             continue;
         };
-        let mut cells = vec![source.name(), decided(&bench.check(&file, level, &[])?)];
+        let mut cells = vec![bench.name_of(*source), decided(&bench.check(&file, level, &[])?)];
         for stage in STAGES {
             cells.push(decided(&bench.check(&file, level, &["--without", stage])?));
         }
@@ -155,19 +155,19 @@ const SIZES: [&str; 4] = ["3000", "10000", "30000", "100000"];
 
 /// `cargo xtask bench scaling`: the same contention, ever more transactions.
 pub fn scaling(bench: &Bench) -> Done {
-    table::head(&["workload", "transactions", "verdict", "read", "decide", "peak"]);
+    table::head(&["history", "verdict", "read", "decide", "peak"]);
     let sizes = if bench.quick { &SIZES[..1] } else { &SIZES[..] };
     for workload in ["general", "blindw-wr", "zipf"] {
         for &size in sizes {
             let flags: &'static [&'static str] =
                 Vec::leak(vec!["--workload", workload, "--transactions", size]);
-            let Some(file) = bench.file_of(Source::Generated(flags))? else {
+            let source = Source::Generated(flags);
+            let Some(file) = bench.file_of(source)? else {
                 continue;
             };
             let measure = bench.check(&file, "session-serializable", &[])?;
             table::row(&[
-                workload.to_owned(),
-                size.to_owned(),
+                bench.name_of(source),
                 measure.verdict.clone(),
                 ms(measure.read_ms),
                 ms(measure.decide_ms),

@@ -57,7 +57,7 @@ pub fn run(bench: &Bench) -> Done {
                 rejected += usize::from(measure.verdict == "violated");
             }
             table::row(&[
-                source.name(),
+                bench.name_of(*source),
                 (*anomaly).to_owned(),
                 format!("{rejected} of {seeds}"),
                 ms(accepting.decide_ms),
