@@ -8,9 +8,13 @@
 //! One pass over the operations with a stamp per key, and one sort of the writes of each key: O(n log w) for w writes
 //! of a key.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+mod scan;
+mod sourceless;
 
-use crate::{Finding, FindingKind, History, InitialDefault, KeyId, Op, OpId, Outcome, TxnId, ValueId};
+use crate::{Finding, History, InitialDefault, KeyId, OpId, Outcome, TxnId, ValueId};
+
+use scan::Scan;
+use sourceless::{Elsewhere, GuessedInitial, written_values};
 
 /// The first read of a key in a transaction, before any write of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -236,177 +240,10 @@ impl Index {
     }
 }
 
-/// What anybody wrote, even in vain.
-fn written_values(history: &History) -> FxHashSet<(KeyId, ValueId)> {
-    let ops = history.txns().flat_map(|txn| history.ops(txn));
-    ops.filter_map(|(_, op)| Some((op.key()?, op.written()?))).collect()
-}
-
-/// For each key whose initial value is unknown, a read that saw it.
-#[derive(Default)]
-struct GuessedInitial {
-    read_of: Vec<Option<OpId>>,
-}
-
-impl GuessedInitial {
-    fn read_of(&self, key: KeyId) -> Option<OpId> {
-        self.read_of.get(key.index()).copied().flatten()
-    }
-
-    fn value_of(&self, history: &History, key: KeyId) -> Option<ValueId> {
-        self.read_of(key).and_then(|read| history.op(read).value())
-    }
-}
-
-/// Who wrote, in vain, the values of reads without a source: one pass over the history, made only if there are any.
-struct Elsewhere {
-    aborted: FxHashMap<(KeyId, ValueId), OpId>,
-    /// Writes that were overwritten by their own transaction; two, in case one is by the reader itself.
-    overwritten: FxHashMap<(KeyId, ValueId), [Option<OpId>; 2]>,
-}
-
-impl Elsewhere {
-    fn of(history: &History, sourceless: &[ExternalRead]) -> Self {
-        let wanted: FxHashSet<(KeyId, ValueId)> =
-            sourceless.iter().map(|read| (read.key, read.value)).collect();
-        let mut elsewhere = Self { aborted: FxHashMap::default(), overwritten: FxHashMap::default() };
-        for txn in history.txns() {
-            for (id, op) in history.ops(txn) {
-                let (Some(key), Some(value)) = (op.key(), op.written()) else { continue };
-                if wanted.contains(&(key, value)) {
-                    elsewhere.note(history, txn, id, (key, value));
-                }
-            }
-        }
-        elsewhere
-    }
-
-    fn note(&mut self, history: &History, txn: TxnId, op: OpId, what: (KeyId, ValueId)) {
-        if history.outcome(txn) == Outcome::Aborted {
-            self.aborted.entry(what).or_insert(op);
-            return;
-        }
-        let known = self.overwritten.entry(what).or_default();
-        match known {
-            [None, _] => known[0] = Some(op),
-            [Some(first), None] if history.txn_of(*first) != txn => known[1] = Some(op),
-            _ => {}
-        }
-    }
-
-    fn explain(&self, history: &History, read: &ExternalRead, guessed: &GuessedInitial) -> Finding {
-        let what = (read.key, read.value);
-        let overwritten = self.overwritten.get(&what).into_iter().flatten().flatten().copied();
-        let (own, others): (Vec<OpId>, Vec<OpId>) =
-            overwritten.partition(|&op| history.txn_of(op) == read.txn);
-        let (kind, other) = match (self.aborted.get(&what), others.first(), own.first()) {
-            (Some(&op), _, _) => (FindingKind::AbortedRead, Some(op)),
-            (_, Some(&op), _) => (FindingKind::IntermediateRead, Some(op)),
-            (_, _, Some(&op)) => (FindingKind::FutureRead, Some(op)),
-            _ => (FindingKind::ThinAirRead, guessed.read_of(read.key)),
-        };
-        Finding { kind, txn: read.txn, read: read.op, key: read.key, value: read.value, other }
-    }
-}
-
-/// The pass over the operations.
-struct Scan<'h> {
-    history: &'h History,
-    /// For each key: the transaction that touched it last, and what it knows of it.
-    touched: Vec<Touch>,
-}
-
-#[derive(Clone, Copy)]
-struct Touch {
-    stamp: u32,
-    /// The last operation of the transaction on the key.
-    op: OpId,
-    /// The number of the transaction's final write of the key, or `NO_WRITE`.
-    write: u32,
-}
-
-const NO_WRITE: u32 = u32::MAX;
-
-impl<'h> Scan<'h> {
-    fn new(history: &'h History) -> Self {
-        let untouched = Touch { stamp: u32::MAX, op: OpId(0), write: NO_WRITE };
-        Self { history, touched: vec![untouched; history.keys().len()] }
-    }
-
-    fn run(mut self, index: &mut Index) {
-        index.read_start.push(0);
-        index.write_start.push(0);
-        for txn in self.history.txns() {
-            if self.history.outcome(txn) != Outcome::Aborted {
-                for (id, op) in self.history.ops(txn) {
-                    self.visit(index, txn, id, op);
-                }
-            }
-            index.read_start.push(index.reads.len() as u32);
-            index.write_start.push(index.writes.len() as u32);
-        }
-    }
-
-    fn visit(&mut self, index: &mut Index, txn: TxnId, id: OpId, op: Op<'_>) {
-        match op {
-            Op::Read { key, value: Some(value) } => self.visit_read(index, txn, id, key, value),
-            Op::Read { value: None, .. } | Op::ReadList { list: None, .. } => {}
-            Op::Write { key, .. } | Op::Insert { key, .. } | Op::Delete { key, .. } => {
-                self.visit_write(index, txn, id, key, op.written().unwrap_or(ValueId::NIL));
-            }
-            _ => index.unindexed = index.unindexed.or(Some(id)),
-        }
-    }
-
-    fn visit_write(&mut self, index: &mut Index, txn: TxnId, op: OpId, key: KeyId, value: ValueId) {
-        let touch = &mut self.touched[key.index()];
-        if touch.stamp == txn.0 && touch.write != NO_WRITE {
-            index.writes[touch.write as usize] = FinalWrite { txn, key, value, op };
-            touch.op = op;
-            return;
-        }
-        *touch = Touch { stamp: txn.0, op, write: index.writes.len() as u32 };
-        index.writes.push(FinalWrite { txn, key, value, op });
-    }
-
-    fn visit_read(&mut self, index: &mut Index, txn: TxnId, op: OpId, key: KeyId, value: ValueId) {
-        let touch = self.touched[key.index()];
-        if touch.stamp != txn.0 {
-            self.touched[key.index()] = Touch { stamp: txn.0, op, write: NO_WRITE };
-            index.reads.push(ExternalRead { txn, key, value, op });
-            return;
-        }
-        if self.history.op(touch.op).value() == Some(value) {
-            return;
-        }
-        let kind = if touch.write == NO_WRITE {
-            FindingKind::NonRepeatableRead
-        } else {
-            self.kind_after_own_write(txn, op, key, value)
-        };
-        index.findings.push(Finding { kind, txn, read: op, key, value, other: Some(touch.op) });
-    }
-
-    fn kind_after_own_write(&self, txn: TxnId, read: OpId, key: KeyId, value: ValueId) -> FindingKind {
-        let wrote = |op: &Op<'_>| op.key() == Some(key) && op.written() == Some(value);
-        let (mut before, mut after) = (false, false);
-        for (id, op) in self.history.ops(txn).filter(|(_, op)| wrote(op)) {
-            before |= id < read;
-            after |= id > read;
-            debug_assert!(id != read, "a read does not write ({op:?})");
-        }
-        match (before, after) {
-            (true, _) => FindingKind::NotMyLastWrite,
-            (false, true) => FindingKind::FutureRead,
-            _ => FindingKind::NotMyOwnWrite,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Builder;
+    use crate::{Builder, FindingKind};
 
     /// `r x 1`, `w x 1`; transactions are their own sessions; initial values are 0.
     fn history(txns: &[(&str, Outcome)]) -> History {

@@ -1,0 +1,84 @@
+//! Reads without a source: what anybody wrote in vain, and initial values that were not recorded.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::ExternalRead;
+use crate::{Finding, FindingKind, History, KeyId, OpId, Outcome, TxnId, ValueId};
+
+/// What anybody wrote, even in vain.
+pub(super) fn written_values(history: &History) -> FxHashSet<(KeyId, ValueId)> {
+    let ops = history.txns().flat_map(|txn| history.ops(txn));
+    ops.filter_map(|(_, op)| Some((op.key()?, op.written()?))).collect()
+}
+
+/// For each key whose initial value is unknown, a read that saw it.
+#[derive(Default)]
+pub(super) struct GuessedInitial {
+    pub(super) read_of: Vec<Option<OpId>>,
+}
+
+impl GuessedInitial {
+    pub(super) fn read_of(&self, key: KeyId) -> Option<OpId> {
+        self.read_of.get(key.index()).copied().flatten()
+    }
+
+    pub(super) fn value_of(&self, history: &History, key: KeyId) -> Option<ValueId> {
+        self.read_of(key).and_then(|read| history.op(read).value())
+    }
+}
+
+/// Who wrote, in vain, the values of reads without a source: one pass over the history, made only if there are any.
+pub(super) struct Elsewhere {
+    aborted: FxHashMap<(KeyId, ValueId), OpId>,
+    /// Writes that were overwritten by their own transaction; two, in case one is by the reader itself.
+    overwritten: FxHashMap<(KeyId, ValueId), [Option<OpId>; 2]>,
+}
+
+impl Elsewhere {
+    pub(super) fn of(history: &History, sourceless: &[ExternalRead]) -> Self {
+        let wanted: FxHashSet<(KeyId, ValueId)> =
+            sourceless.iter().map(|read| (read.key, read.value)).collect();
+        let mut elsewhere = Self { aborted: FxHashMap::default(), overwritten: FxHashMap::default() };
+        for txn in history.txns() {
+            for (id, op) in history.ops(txn) {
+                let (Some(key), Some(value)) = (op.key(), op.written()) else { continue };
+                if wanted.contains(&(key, value)) {
+                    elsewhere.note(history, txn, id, (key, value));
+                }
+            }
+        }
+        elsewhere
+    }
+
+    pub(super) fn note(&mut self, history: &History, txn: TxnId, op: OpId, what: (KeyId, ValueId)) {
+        if history.outcome(txn) == Outcome::Aborted {
+            self.aborted.entry(what).or_insert(op);
+            return;
+        }
+        let known = self.overwritten.entry(what).or_default();
+        match known {
+            [None, _] => known[0] = Some(op),
+            [Some(first), None] if history.txn_of(*first) != txn => known[1] = Some(op),
+            _ => {}
+        }
+    }
+
+    pub(super) fn explain(
+        &self,
+        history: &History,
+        read: &ExternalRead,
+        guessed: &GuessedInitial,
+    ) -> Finding {
+        let what = (read.key, read.value);
+        let overwritten = self.overwritten.get(&what).into_iter().flatten().flatten().copied();
+        let (own, others): (Vec<OpId>, Vec<OpId>) =
+            overwritten.partition(|&op| history.txn_of(op) == read.txn);
+        let (kind, other) = match (self.aborted.get(&what), others.first(), own.first()) {
+            (Some(&op), _, _) => (FindingKind::AbortedRead, Some(op)),
+            (_, Some(&op), _) => (FindingKind::IntermediateRead, Some(op)),
+            (_, _, Some(&op)) => (FindingKind::FutureRead, Some(op)),
+            _ => (FindingKind::ThinAirRead, guessed.read_of(read.key)),
+        };
+        Finding { kind, txn: read.txn, read: read.op, key: read.key, value: read.value, other }
+    }
+}

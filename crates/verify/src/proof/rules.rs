@@ -1,0 +1,102 @@
+//! The rules of the level, as steps of a derivation.
+
+use certify::{Certificate, Lit, Node, Rule, Source, Step, StepId};
+use history::TxnId;
+
+use super::{Fact, ProofBuilder};
+use crate::problem::INITIAL;
+
+impl ProofBuilder<'_, '_> {
+    /// The step that an unknown transaction committed; none for one that is known to have.
+    pub(crate) fn committed(&mut self, txn: TxnId) -> Vec<StepId> {
+        let Some(&read) = self.needed_by.get(&txn).filter(|_| self.is_unknown(txn)) else {
+            return Vec::new();
+        };
+        if let Some(&step) = self.committed_step.get(&txn) {
+            return vec![step];
+        }
+        let source = self.evidence.problem.source[read as usize];
+        let from = self.source_step(read);
+        let rule = self.source_committed(read, source);
+        let step = self.push(vec![Lit::committed(txn)], Rule::Derived(vec![from, rule]));
+        self.committed_step.insert(txn, step);
+        vec![step]
+    }
+
+    pub(crate) fn source_step(&self, read: u32) -> StepId {
+        self.step_of[&Fact::From(read)]
+    }
+
+    pub(crate) fn read_from(&self, read: u32, source: u32) -> Lit {
+        let problem = self.evidence.problem;
+        let op = problem.index.reads()[read as usize].op;
+        let source = if source == INITIAL { Source::Initial } else { Source::Txn(problem.writer(source)) };
+        Lit::read_from(op, source)
+    }
+
+    /// The negated literal that an unknown transaction committed, which its rules carry.
+    pub(super) fn unless_committed(&self, txn: TxnId) -> Option<Lit> {
+        self.is_unknown(txn).then(|| !Lit::committed(txn))
+    }
+
+    pub(crate) fn sources(&mut self, read: u32) -> StepId {
+        let problem = self.evidence.problem;
+        let literals = self.candidates(read).into_iter().map(|source| self.read_from(read, source));
+        let clause = self.unless_committed(problem.reader(read)).into_iter().chain(literals).collect();
+        self.push(clause, Rule::Sources(problem.index.reads()[read as usize].op))
+    }
+
+    pub(crate) fn read_after_write(&mut self, read: u32, source: u32) -> StepId {
+        let problem = self.evidence.problem;
+        let shape = problem.shape;
+        let begin = Node(shape.begin(problem.reader(read)));
+        let commit =
+            if source == INITIAL { Node::INITIAL } else { Node(shape.commit(problem.writer(source))) };
+        self.push(vec![!self.read_from(read, source), Lit::before(commit, begin)], Rule::ReadAfterWrite)
+    }
+
+    pub(crate) fn source_committed(&mut self, read: u32, source: u32) -> StepId {
+        let writer = self.evidence.problem.writer(source);
+        self.push(vec![!self.read_from(read, source), Lit::committed(writer)], Rule::ReadCommitted)
+    }
+
+    pub(crate) fn two_writers(&mut self, first: TxnId, second: TxnId) -> StepId {
+        let shape = self.evidence.problem.shape;
+        let earlier = |a: TxnId, b: TxnId| Lit::before(Node(shape.commit(a)), Node(shape.install(b)));
+        let mut clause = vec![earlier(first, second), earlier(second, first)];
+        clause.extend([first, second].into_iter().filter_map(|txn| self.unless_committed(txn)));
+        self.push(clause, Rule::TwoWriters)
+    }
+
+    pub(crate) fn overwritten(&mut self, read: u32, source: u32, later: TxnId) -> StepId {
+        let problem = self.evidence.problem;
+        let shape = problem.shape;
+        let mut clause = vec![!self.read_from(read, source)];
+        if source != INITIAL {
+            let commit = Node(shape.commit(problem.writer(source)));
+            clause.push(!Lit::before(commit, Node(shape.install(later))));
+        }
+        clause.push(Lit::before(Node(shape.begin(problem.reader(read))), Node(shape.commit(later))));
+        clause.extend(self.unless_committed(later));
+        self.push(clause, Rule::Overwritten)
+    }
+
+    /// The clause that these nodes are no cycle; none is needed for two nodes, whose literals contradict each other.
+    pub(crate) fn cycle(&mut self, nodes: &[u32]) -> Option<StepId> {
+        if nodes.len() < 3 {
+            return None;
+        }
+        let next = nodes.iter().cycle().skip(1);
+        let clause = nodes.iter().zip(next).map(|(&a, &b)| !Lit::before(Node(a), Node(b))).collect();
+        Some(self.push(clause, Rule::Cycle))
+    }
+
+    pub(crate) fn finish(self) -> Certificate {
+        Certificate::Violated { steps: self.steps }
+    }
+
+    pub(crate) fn push(&mut self, clause: Vec<Lit>, rule: Rule) -> StepId {
+        self.steps.push(Step { clause, rule });
+        self.steps.len() as StepId - 1
+    }
+}

@@ -1,0 +1,113 @@
+//! Open reads: candidates are dropped as the closure shows that they cannot be, and a read with one left is settled.
+//!
+//! A candidate cannot be if the read comes before it, or if another writer came between the two. Reads are looked at
+//! again only when the closure improved at the reader or at a candidate.
+
+use history::TxnId;
+
+use super::{Contradiction, Drop, Dropped, Saturation};
+use crate::known::Reason;
+use crate::problem::{INITIAL, OPEN, Status};
+
+impl Saturation<'_, '_> {
+    pub(super) fn wake(&mut self, open: u32) {
+        if !std::mem::replace(&mut self.is_waiting[open as usize], true) {
+            self.waiting.push(open);
+        }
+    }
+
+    pub(super) fn wake_readers_of(&mut self, write: u32) {
+        let mut place = self.open_of_write.partition_point(|&(known, _)| known < write);
+        while let Some(&(_, open)) = self.open_of_write.get(place).filter(|&&(known, _)| known == write) {
+            if self.problem.source[self.problem.open[open as usize].read as usize] == OPEN {
+                self.wake(open);
+            }
+            place += 1;
+        }
+    }
+
+    /// Drops the candidates of an open read that cannot be; settles it if one is left.
+    pub(super) fn narrow(&mut self, open: u32) -> Result<(), Contradiction> {
+        let read = self.problem.open[open as usize].read;
+        if self.problem.source[read as usize] != OPEN {
+            return Ok(());
+        }
+        let mut candidates = std::mem::take(&mut self.problem.open[open as usize].candidates);
+        let edge_count = self.known.graph.edge_count() as u32;
+        candidates.retain(|&candidate| match self.why_not(read, candidate) {
+            None => true,
+            Some(why) => {
+                self.drops.push(Drop { read, candidate, why, edge_count });
+                false
+            }
+        });
+        let (count, only) = (candidates.len(), candidates.first().copied());
+        self.problem.open[open as usize].candidates = candidates;
+        match (count, only) {
+            _ if !self.problem.is_in(self.problem.reader(read)) => Ok(()),
+            (0, _) => Err(Contradiction::Sourceless { read }),
+            (1, Some(only)) => self.settle(read, only),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn why_not(&self, read: u32, candidate: u32) -> Option<Dropped> {
+        let shape = self.problem.shape;
+        let external = self.problem.index.reads()[read as usize];
+        let begin = shape.begin(external.txn);
+        let writer = (candidate != INITIAL).then(|| self.problem.writer(candidate));
+        if writer.is_some_and(|writer| self.reach.reaches(begin, shape.commit(writer))) {
+            return Some(Dropped::After);
+        }
+        let but = [external.txn, writer.unwrap_or(external.txn)];
+        for group in self.writers.groups(external.key) {
+            let chain = group.chain as usize;
+            let from = writer.map_or(0, |writer| self.reach.first(shape.install(writer), chain));
+            let between = group.between(from, self.reach.end(begin, chain));
+            if let Some(&between) = between.iter().find(|txn| !but.contains(txn)) {
+                return Some(Dropped::Between(between));
+            }
+        }
+        None
+    }
+
+    /// A read can only have come from there: it is a known read from now on.
+    pub(super) fn settle(&mut self, read: u32, source: u32) -> Result<(), Contradiction> {
+        if source != INITIAL && !self.problem.is_in(self.problem.writer(source)) {
+            self.take_in(self.problem.writer(source), read)?;
+        }
+        self.settled += 1;
+        self.problem.source[read as usize] = source;
+        if source == INITIAL {
+            self.precede_all_writers(read)?;
+        } else {
+            let shape = self.problem.shape;
+            let (writer, reader) = (self.problem.writer(source), self.problem.reader(read));
+            self.readers.add(source, read);
+            self.add(shape.commit(writer), shape.begin(reader), Reason::ReadFrom(read))?;
+            self.precede_next_versions(writer, source)?;
+        }
+        self.follow_visible(read, source)
+    }
+
+    /// An unknown transaction must have committed: its writes count for everybody, and its reads must be explained.
+    pub(super) fn take_in(&mut self, txn: TxnId, because: u32) -> Result<(), Contradiction> {
+        if !self.problem.hands_on(txn) {
+            let shape = self.problem.shape;
+            for later in self.problem.session_followers(txn) {
+                self.add(shape.commit(txn), shape.begin(later), Reason::Session)?;
+            }
+            let edges = self.maybe_edges.clone().into_iter().filter(|edge| edge.txn == txn);
+            edges.into_iter().try_for_each(|edge| self.add(edge.from, edge.to, Reason::Time))?;
+        }
+        self.problem.status[txn.index()] = Status::In;
+        self.problem.needed.push((txn, because));
+        self.is_stale = true;
+        for open in 0..self.problem.open.len() as u32 {
+            if self.problem.source[self.problem.open[open as usize].read as usize] == OPEN {
+                self.wake(open);
+            }
+        }
+        Ok(())
+    }
+}
