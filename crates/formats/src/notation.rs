@@ -7,7 +7,7 @@
 //! c: {w(x)=2} {r(x)=2} unknown @[10,20]
 //! ```
 //!
-//! `docs/formats/notation.md` describes it. It holds everything the model holds, and [`print`] and [`parse`] are
+//! `docs/formats/notation.md` describes it. It holds everything the model holds, and [`print()`] and [`parse`] are
 //! inverse to each other. It is meant for people, tests and documents; a large history belongs in the native JSON
 //! Lines, which are several times as fast to read.
 
