@@ -10,17 +10,24 @@ use solve::{Habits, Solver};
 use crate::choices::{Choices, Collect, Meaning};
 use crate::known::KnownGraph;
 use crate::options::{Limit, Options};
-use crate::problem::{Flaw, Problem, Status};
+use crate::problem::{Flaw, Links, Problem, Status};
 use crate::proof::{Evidence, ProofBuilder};
 use crate::saturate::{Contradiction, Saturation, Stop};
 use crate::stats::Stats;
 use crate::time::Timeline;
 use crate::{Answer, Verdict, components, cover, guess};
 
-/// Decides a level for which every operation of the history is indexed.
-pub(crate) fn decide(history: &History, index: &Index, level: &Level, options: &Options<'_>) -> Answer {
+/// Decides a level for which every operation of the history is indexed, taking transactions of a session to be in its
+/// order where they are linked, even if the level does not ask for that.
+pub(crate) fn decide(
+    history: &History,
+    index: &Index,
+    level: &Level,
+    links: &Links,
+    options: &Options<'_>,
+) -> Answer {
     let mut run = Run { options, stats: Stats::default(), since: (options.clock)() };
-    let verdict = match Problem::new(history, index, level) {
+    let verdict = match Problem::new(history, index, level, links) {
         Err((problem, flaw)) => Verdict::Violated(explain_flaw(&problem, &flaw)),
         Ok(mut problem) => run.explain(&mut problem),
     };
@@ -55,7 +62,7 @@ impl Run<'_> {
         known.add_observed(problem);
         timeline.add_to(&mut known);
         self.stats.set("observed edges", known.graph.edge_count() as u64);
-        let chains = cover::cover(problem, &known, &timeline);
+        let chains = cover::cover(problem, &timeline);
         self.stats.set("chains", chains.len() as u64);
         let mut state = Saturation::new(problem, known, chains, timeline.maybe_edges);
         self.stats.set("pairs", state.writers.pair_count());

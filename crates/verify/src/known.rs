@@ -84,16 +84,20 @@ impl KnownGraph {
                 self.add(shape.begin(txn), shape.commit(txn), Reason::Within);
             }
         }
-        if problem.level.sessions {
-            for session in problem.history.sessions() {
-                let mut last = None;
-                for txn in problem.history.session_txns(session).filter(took_part) {
-                    if let Some(last) = last {
-                        self.add(shape.commit(last), shape.begin(txn), Reason::Session);
-                    }
-                    if problem.hands_on(txn) {
-                        last = Some(txn);
-                    }
+        for session in problem.history.sessions() {
+            let mut last = None;
+            for txn in problem.history.session_txns(session) {
+                if !problem.is_linked(txn) {
+                    last = None;
+                }
+                if !took_part(&txn) {
+                    continue;
+                }
+                if let Some(last) = last {
+                    self.add(shape.commit(last), shape.begin(txn), Reason::Session);
+                }
+                if problem.hands_on(txn) {
+                    last = Some(txn);
                 }
             }
         }

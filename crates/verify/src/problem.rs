@@ -40,6 +40,24 @@ pub(crate) struct Problem<'a> {
     pub impossible: Vec<(TxnId, Refusal)>,
     /// Unknown transactions that must have committed, each with the read that can have come from nobody else.
     pub needed: Vec<(TxnId, u32)>,
+    links: &'a Links,
+}
+
+/// Which transactions are taken to come after the one before them in their session.
+pub(crate) enum Links {
+    All,
+    /// All but some: those transactions begin a chain of their own.
+    Cut(Vec<bool>),
+}
+
+impl Links {
+    /// Whether a transaction comes after the one before it in its session.
+    pub(crate) fn is_linked(&self, txn: TxnId) -> bool {
+        match self {
+            Self::All => true,
+            Self::Cut(cuts) => !cuts[txn.index()],
+        }
+    }
 }
 
 /// Why an unknown transaction cannot have committed.
@@ -73,6 +91,7 @@ impl<'a> Problem<'a> {
         history: &'a History,
         index: &'a Index,
         level: &'a Level,
+        links: &'a Links,
     ) -> Result<Self, (Box<Self>, Flaw)> {
         let status = history.txns().map(|txn| match history.outcome(txn) {
             Outcome::Committed => Status::In,
@@ -89,6 +108,7 @@ impl<'a> Problem<'a> {
             open: Vec::new(),
             impossible: Vec::new(),
             needed: Vec::new(),
+            links,
         };
         let flaw = problem.settle_unknown().err();
         problem.assign_sources();
@@ -103,6 +123,11 @@ impl<'a> Problem<'a> {
         self.status[txn.index()] == Status::In
     }
 
+    /// Whether a transaction comes after the one before it in its session.
+    pub(crate) fn is_linked(&self, txn: TxnId) -> bool {
+        self.links.is_linked(txn)
+    }
+
     /// Whether what comes before a transaction comes before what comes after it.
     ///
     /// That is so for one that took part. For one that may have, it is harmless where only sessions order it, since what
@@ -115,11 +140,14 @@ impl<'a> Problem<'a> {
     pub(crate) fn session_followers(&self, txn: TxnId) -> Vec<TxnId> {
         let session = self.history.session_of(txn);
         let mut followers = Vec::new();
-        if !self.level.sessions {
-            return followers;
-        }
         let later = self.history.session_txns(session).filter(|&later| later > txn);
-        for later in later.filter(|later| self.status[later.index()] != Status::Out) {
+        for later in later {
+            if !self.is_linked(later) {
+                break;
+            }
+            if self.status[later.index()] == Status::Out {
+                continue;
+            }
             followers.push(later);
             if self.hands_on(later) {
                 break;
