@@ -112,11 +112,11 @@ fn lost_update() {
             lost update on key x (G-single), 2 transactions
               T2 (session 2) read x = 5, then wrote x = 1
               T3 (session 3) read x = 5, then wrote x = 2
-                T2 committed before T3 began: both wrote x, and T2 began before T3 committed
-                  T2 began before T3 committed: T2 read x = 5 (from T1), and T3 wrote x = 2 over it
-                    T1 committed before T3 began: T3 read x = 5, which T1 wrote
-                T3 began before T2 committed: T3 read x = 5 (from T1), and T2 wrote x = 1 over it
-                  T1 committed before T2 began: T2 read x = 5, which T1 wrote
+                T2 began before T3 committed: T2 read x = 5 (from T1), and T3 wrote x = 2 over it
+                  T1 committed before T3 began: T3 read x = 5, which T1 wrote
+                T3 committed before T2 began: both wrote x, and T3 began before T2 committed
+                  T3 began before T2 committed: T3 read x = 5 (from T1), and T2 wrote x = 1 over it
+                    T1 committed before T2 began: T2 read x = 5, which T1 wrote
         "#]],
     );
 }
