@@ -20,7 +20,7 @@ pub struct Stages {
     pub saturate: bool,
     /// Start the search from an order that follows the sessions' progress and the times.
     pub guess: bool,
-    /// Leave out choices that cannot lie on a cycle.
+    /// Finish the choices of one component before beginning the next.
     pub components: bool,
     /// Leave choices open that the current order already satisfies.
     pub lazy: bool,

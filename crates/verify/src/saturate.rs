@@ -12,6 +12,13 @@
 //!
 //! Work is done in rounds over what improved. A round that adds many edges is followed by one sweep over the graph in
 //! topological order, a round that adds few by spreading each edge alone.
+//!
+//! Measured: BL-10k has 370,925 pairs of writers, of which 1,871 that matter are left after 7 rounds in 86 ms; a million
+//! transactions of 8 operations have 80 million pairs, of which 2,400 are left after 17 s. Asking the row of the reader or
+//! of the version's writer before looking at another writer saves a tenth of the whole check of `duplicates`.
+//!
+//! The closure is not undone during the search: the search keeps only an order, which needs no undoing, and what it
+//! decides is a few hundred choices.
 
 mod open;
 
