@@ -10,6 +10,10 @@ pub(crate) struct Writers {
     start: Vec<u32>,
     place: Vec<u64>,
     txn: Vec<TxnId>,
+    /// For a key with many writers, the place of its table in `starts`; `NONE` for the others.
+    table: Vec<u32>,
+    /// Tables of where the writers on each chain start, with one more row for the end of the last.
+    starts: Vec<u32>,
     /// Writers that only may have taken part, sorted by key.
     maybe: Vec<(KeyId, TxnId)>,
 }
@@ -88,7 +92,14 @@ impl<'w> Group<'w> {
 impl Writers {
     pub(crate) fn new(problem: &Problem<'_>, chains: &Chains) -> Self {
         let keys = problem.history.keys().len();
-        let mut writers = Self { start: vec![0], place: Vec::new(), txn: Vec::new(), maybe: Vec::new() };
+        let mut writers = Self {
+            start: vec![0],
+            place: Vec::new(),
+            txn: Vec::new(),
+            table: Vec::new(),
+            starts: Vec::new(),
+            maybe: Vec::new(),
+        };
         let mut entries = Vec::new();
         for key in (0..keys as u32).map(KeyId) {
             entries.clear();
@@ -107,8 +118,23 @@ impl Writers {
             writers.place.extend(entries.iter().map(|&(place, _)| place));
             writers.txn.extend(entries.iter().map(|&(_, txn)| txn));
             writers.start.push(writers.txn.len() as u32);
+            writers.add_table(key, chains.len() as u32);
         }
         writers
+    }
+
+    /// With several writers per chain, a table costs less than they do and saves a search.
+    fn add_table(&mut self, key: KeyId, chain_count: u32) {
+        let range = self.range(key);
+        if range.len() < 2 * chain_count as usize {
+            self.table.push(NONE);
+            return;
+        }
+        self.table.push(self.starts.len() as u32);
+        for chain in 0..=chain_count {
+            let start = self.place[range.clone()].partition_point(|&known| known < place(chain, 0));
+            self.starts.push((range.start + start) as u32);
+        }
     }
 
     fn range(&self, key: KeyId) -> std::ops::Range<usize> {
@@ -141,10 +167,21 @@ impl Writers {
     /// The writers of a key on one chain, if there are any.
     #[inline]
     pub(crate) fn group_on(&self, key: KeyId, chain: u32) -> Option<Group<'_>> {
-        let (start, end) = (self.lower_bound(key, place(chain, 0)), self.range(key).end);
-        let size = group_size(&self.place[start..end], place(chain + 1, 0));
-        let group = start..start + size;
-        (size > 0).then(|| Group { chain, places: &self.place[group.clone()], txns: &self.txn[group] })
+        let group = match self.table[key.index()] {
+            NONE => {
+                let (start, end) = (self.lower_bound(key, place(chain, 0)), self.range(key).end);
+                start..start + group_size(&self.place[start..end], place(chain + 1, 0))
+            }
+            table => {
+                let table = (table + chain) as usize;
+                self.starts[table] as usize..self.starts[table + 1] as usize
+            }
+        };
+        (!group.is_empty()).then(|| Group {
+            chain,
+            places: &self.place[group.clone()],
+            txns: &self.txn[group],
+        })
     }
 
     /// Calls back with the writers of a key on each of some chains.
