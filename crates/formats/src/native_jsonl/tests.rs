@@ -1,3 +1,5 @@
+//! Native JSON Lines: round trips, torn lines, and errors with their places.
+
 use history::*;
 
 use super::*;

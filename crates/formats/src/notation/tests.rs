@@ -1,3 +1,5 @@
+//! The notation: round trips, the documented examples, and errors with their places.
+
 use super::*;
 use crate::sample_histories::{describe, random_history, seeds};
 use history::*;
