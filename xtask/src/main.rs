@@ -1,10 +1,11 @@
-//! The project's chores: `cargo xtask test`, `cargo xtask bench`, `cargo xtask soak`.
+//! The project's chores: `cargo xtask test`, `cargo xtask bench`, `cargo xtask soak`, `cargo xtask services`.
 //!
 //! Written with the standard library and a JSON parser, so that a fresh clone starts quickly.
 
 mod bench;
 mod licences;
 mod run;
+mod services;
 mod soak;
 mod test;
 
@@ -19,6 +20,8 @@ The project's chores.
       --profile dev                     use the development build
   cargo xtask soak [--count N]        the long tests, N histories each (300,000 unless told)
   cargo xtask licences                only the licence check
+  cargo xtask services [start|stop|status|kill] [postgres|mariadb|galera|SERVER ...]
+                                      throw-away database servers on loopback ports
 
 Suites: ";
 
@@ -30,6 +33,7 @@ fn main() -> ExitCode {
         Some((&"bench", options)) => bench::run(options),
         Some((&"soak", options)) => soak::run(options),
         Some((&"licences", [])) => licences::check(),
+        Some((&"services", words)) => services::run(words),
         None | Some((&("help" | "--help" | "-h"), _)) => {
             println!("{HELP}{}", bench::SUITES.join(", "));
             Ok(())

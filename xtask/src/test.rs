@@ -1,11 +1,14 @@
 //! `cargo xtask test`: everything that must be true of a commit.
 //!
-//! The steps run from the quickest to the slowest; tests of many histories and benchmarks take their short form. The last line is the sum of what the test programs reported.
+//! The steps run from the quickest to the slowest; tests of many histories and benchmarks take their short form. The
+//! tests of servers get a PostgreSQL and a MariaDB that live as long as the tests. The last line is the sum of what the
+//! test programs reported.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use crate::run::{Done, cargo, expect_success, shown};
+use crate::services::Borrowed;
 use crate::{bench, licences};
 
 /// Runs all of it.
@@ -22,10 +25,22 @@ pub fn run() -> Done {
         expect_success(doc.env("RUSTDOCFLAGS", "-D warnings"))
     })?;
     let mut totals = Totals::default();
-    step("tests", || totals.count(&mut cargo(&["test", "--workspace"])))?;
+    step("tests", || run_tests(&mut totals))?;
     step("benchmarks, short", || bench::run(&["--quick", "--profile", "dev"]))?;
     println!("{}", totals.line());
     Ok(())
+}
+
+/// Runs the tests beside throw-away servers, which are stopped however the tests end.
+fn run_tests(totals: &mut Totals) -> Done {
+    let mut tests = cargo(&["test", "--workspace"]);
+    if let Err(why) = Borrowed::possible() {
+        println!("the tests of PostgreSQL and MariaDB are left out: {why}");
+        return totals.count(&mut tests);
+    }
+    let servers = Borrowed::start()?;
+    tests.envs(servers.variables.iter().map(|(name, url)| (name, url)));
+    totals.count(&mut tests)
 }
 
 fn step(name: &str, work: impl FnOnce() -> Done) -> Done {
