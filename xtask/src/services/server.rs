@@ -68,8 +68,12 @@ impl Server {
         command.args(words).current_dir("/");
         self.pid = process::spawn(&mut command, &self.log())?;
         self.save(folder)?;
-        process::wait_for_port(self.pid, self.port, &self.log())
-            .map_err(|error| format!("{}: {error}", self.name))
+        let listens = process::wait_for_port(self.pid, self.port, &self.log());
+        listens.map_err(|error| format!("{}: {error}", self.name))?;
+        match self.name == "postgres" {
+            true => postgres::wait_until_ready(self.port),
+            false => Ok(()),
+        }
     }
 
     /// Starts it on its data and its port unless it runs.
