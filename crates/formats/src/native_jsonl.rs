@@ -20,7 +20,7 @@ mod ops;
 mod read;
 mod write;
 
-pub use line::TxnLine;
+pub use line::{RecordedRow, TxnLine};
 pub use write::NativeWriter;
 
 pub(crate) use read::{looks_like, read};

@@ -1,0 +1,67 @@
+//! Why a call failed, by what it means for the transaction.
+
+use std::fmt;
+
+/// What a failure means for the transaction in which it happened.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FailureKind {
+    /// The transaction is rolled back: a serialization failure, a deadlock, a lock that came too late, a constraint.
+    /// The session is ready for the next one.
+    Aborted,
+    /// The connection was lost after the commit had been sent: it may have taken effect. The session is of no further
+    /// use.
+    Unknown,
+    /// The connection was lost before a commit was sent: the transaction is aborted. The session is of no further use.
+    Lost,
+    /// The question could not be asked: something is not supported, or a statement is wrong. This is an error for the
+    /// user; the transaction, if one was open, is rolled back.
+    Refused,
+}
+
+/// A call that failed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// What it means.
+    pub kind: FailureKind,
+    /// The database's code, such as an SQLSTATE.
+    pub code: Option<String>,
+    /// What the database said; never holds a password.
+    pub message: String,
+}
+
+impl Failure {
+    /// A failure without a code.
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, code: None, message: message.into() }
+    }
+
+    /// Something that cannot be asked.
+    pub fn refused(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::Refused, message)
+    }
+
+    /// The transaction is rolled back.
+    pub fn aborted(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::Aborted, message)
+    }
+
+    /// The same with the database's code.
+    pub fn with_code(self, code: impl Into<String>) -> Self {
+        Self { code: Some(code.into()), ..self }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.kind {
+            FailureKind::Aborted => "aborted",
+            FailureKind::Unknown => "outcome unknown",
+            FailureKind::Lost => "connection lost",
+            FailureKind::Refused => "refused",
+        };
+        write!(out, "{what}: {}", self.message)?;
+        self.code.as_ref().map_or(Ok(()), |code| write!(out, " ({code})"))
+    }
+}
+
+impl std::error::Error for Failure {}

@@ -1,0 +1,20 @@
+//! Real databases behind one interface: tables of rows, transactions of statements, failures by what they mean.
+//!
+//! [`open`] takes a [`Url`] (or one for each node) and gives a [`Database`]; a [`Session`] is one connection, for one
+//! thread. A driver never retries, and says of every failure what it means for the transaction: aborted, lost, unknown
+//! or refused ([`FailureKind`]). Every wait has a limit, so that a dead server or a deadlock ends as a failure.
+
+mod failure;
+mod interface;
+mod open;
+mod predicate;
+mod url;
+
+pub use failure::{Failure, FailureKind};
+pub use interface::{
+    Answer, ColumnType, Database, Description, Session, Setting, Statement, StatementKind, Table, Watcher,
+    list_elements,
+};
+pub use open::open;
+pub use predicate::{Comparison, Predicate};
+pub use url::Url;
