@@ -4,7 +4,6 @@
 //! values are numbered.
 
 use std::collections::BTreeSet;
-use std::fmt::Debug;
 
 use history::{
     Bound, Builder, Change, Clock, Datum, History, InitialDefault, KeyId, Op, OpId, OpTimes, Outcome,
@@ -220,7 +219,7 @@ impl Generator {
                 self.builder.range_read(RangeRead { from, to, rows })
             }
             11 => {
-                let (predicate, rows) = (random_datum(&mut self.random, 0), self.rows());
+                let (predicate, rows) = (self.predicate(), self.rows());
                 self.builder.predicate_read(PredicateRead { predicate, rows })
             }
             _ => {
@@ -250,15 +249,33 @@ impl Generator {
         Some((0..self.random.below(4)).map(|_| row(self)).collect())
     }
 
+    fn predicate(&mut self) -> Datum {
+        const TEXTS: [&str; 8] = [
+            "v = 1",
+            "v1 between 3 and 9 and key < 5",
+            "not (\"a b\" like 'x)%')",
+            "name = 'it''s # \"5\"'",
+            " v = 1",
+            "v = ",
+            "true",
+            "(v = 1)) or (v = 2",
+        ];
+        match self.random.one_in(2) {
+            true => TEXTS[self.random.below(TEXTS.len() as u64) as usize].into(),
+            false => random_datum(&mut self.random, 0),
+        }
+    }
+
     fn predicate_write(&mut self) -> PredicateWrite {
         let change = match self.random.one_in(2) {
             true => Change::Delete,
             false => Change::Set(random_datum(&mut self.random, 0)),
         };
         PredicateWrite {
-            predicate: random_datum(&mut self.random, 0),
+            predicate: self.predicate(),
             change,
             row_count: self.random.maybe(Random::next),
+            keys: self.random.one_in(4).then(|| (0..self.random.below(3)).map(|_| self.key()).collect()),
         }
     }
 }
@@ -317,7 +334,11 @@ pub fn describe_op(history: &History, op: OpId) -> String {
         }
         Op::RangeRead(range) => format!("range {:?} {:?} {:?}", range.from, range.to, rows(&range.rows)),
         Op::PredicateRead(read) => format!("predicate {:?} {:?}", read.predicate, rows(&read.rows)),
-        Op::PredicateWrite(write) => debug(write),
+        Op::PredicateWrite(write) => {
+            let keys = write.keys.iter().flatten().map(|&key| history.keys().original(key));
+            let keys: Vec<_> = keys.collect();
+            format!("{:?} {:?} {:?} {keys:?}", write.predicate, write.change, write.row_count)
+        }
         Op::Delete { tombstone, .. } => format!("delete {:?}", tombstone.map(|mark| original(history, mark))),
         other => format!(
             "{:?} {:?}",
@@ -339,10 +360,6 @@ fn append(op: &Op<'_>) -> Option<ValueId> {
         Op::Append { value, .. } => Some(value),
         _ => None,
     }
-}
-
-fn debug(thing: &impl Debug) -> String {
-    format!("{thing:?}")
 }
 
 /// How many random histories a test tries; more in a long run.

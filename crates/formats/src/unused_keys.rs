@@ -17,8 +17,12 @@ pub(crate) fn unused_keys(history: &History) -> Vec<KeyId> {
             Op::PredicateRead(read) => read.rows.as_deref(),
             _ => None,
         };
+        let changed = match op {
+            Op::PredicateWrite(write) => write.keys.as_deref(),
+            _ => None,
+        };
         let keys = rows.unwrap_or_default().iter().map(|row| row.key);
-        for key in keys.chain(op.key()) {
+        for key in keys.chain(changed.unwrap_or_default().iter().copied()).chain(op.key()) {
             is_used[key.index()] = true;
         }
     }

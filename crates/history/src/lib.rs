@@ -15,6 +15,7 @@ mod initial;
 mod intern;
 mod model;
 mod ops;
+mod predicate;
 mod summary;
 mod times;
 
@@ -27,5 +28,6 @@ pub use initial::{InitialDefault, InitialState};
 pub use intern::{Keys, Values};
 pub use model::{History, Outcome};
 pub use ops::{Bound, Change, Op, PredicateRead, PredicateWrite, RangeRead, Row};
+pub use predicate::{Interval, Predicate, PredicateError, Subject};
 pub use summary::Summary;
 pub use times::{Clock, OpTimes, TxnTimes};

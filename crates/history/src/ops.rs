@@ -131,7 +131,7 @@ pub struct RangeRead {
 
 /// A read of all rows that satisfy a predicate.
 ///
-/// The predicate is kept as the input wrote it; it is given a meaning by whoever checks it.
+/// The predicate is kept as the input wrote it; [`crate::Predicate::parse`] gives it its meaning.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PredicateRead {
     /// The predicate, as data.
@@ -149,6 +149,8 @@ pub struct PredicateWrite {
     pub change: Change,
     /// How many rows the database said it changed.
     pub row_count: Option<u64>,
+    /// Which rows the database said it changed, as `RETURNING` tells.
+    pub keys: Option<Vec<KeyId>>,
 }
 
 /// What a predicate write does to a row.

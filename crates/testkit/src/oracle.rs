@@ -1,35 +1,60 @@
 //! Whether a level holds, by trying every outcome, every initial value and every order of events.
 //!
-//! Straight from the definition: a begin must see what the store holds, a commit changes the store, and the order
-//! respects what the level says. Three prunings, each of which cannot be wrong: an event is placed only after all that
-//! must precede it; a commit that makes the commit of an open writer of the same key impossible is not placed; and a
-//! situation (who has begun, who has committed, what the store holds) from which there was no way on is not entered
-//! again, since nothing else matters for what can follow.
+//! Straight from the definition: the store holds a row or nothing for each key; a begin sees the store, and the
+//! transaction is run on what it sees, operation by operation, with its own changes in it; it may begin there only if
+//! each answer is the one it had. A commit puts what it wrote into the store, and the order respects what the level
+//! says. What a write by predicate or an append writes depends on what it finds, so nothing is known of a transaction
+//! before it is run; the keys that it wrote in that run are those that count for two writers of a key.
 //!
-//! It shares no code with the checker or the engines. For up to 16 transactions and 12 keys.
+//! For prefix, where two writers of a key may overlap, an append replaces the list by the one that the transaction saw,
+//! with its own elements behind it. Recorded versions ascend along the commits of a key, and one version has one place.
+//!
+//! Three prunings, each of which cannot be wrong: an event is placed only after all that must precede it; a commit that
+//! makes the commit of an open writer of the same key impossible is not placed; and a situation (who has begun and what
+//! they will write, who has committed, what the store holds) from which there was no way on is not entered again, since
+//! nothing else matters for what can follow.
+//!
+//! It shares no code with the index, the checker or the engines. For up to 16 transactions and 12 keys.
 
 mod facts;
 pub(crate) mod real_time;
+mod run;
+mod store;
 
 use certify::{Certificate, Core, Level, Node};
 use history::{History, TxnId};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use facts::Facts;
+use run::Effect;
+use store::{Cells, Slot};
 
 /// Whether a level holds for a history of a few transactions.
+///
+/// # Panics
+/// If there is a [`refusal`].
 pub fn holds(history: &History, level: &Level) -> bool {
     explain(history, level).is_some()
 }
 
+/// Why the oracle has no answer for a history: it is too large, a predicate in it has no meaning, or it says nothing of
+/// initial values on which a predicate or a list depends.
+pub fn refusal(history: &History) -> Option<String> {
+    facts::refusal(history)
+}
+
 /// A certificate that a level holds, if it does.
+///
+/// # Panics
+/// If there is a [`refusal`].
 pub fn explain(history: &History, level: &Level) -> Option<Certificate> {
     let facts = Facts::of(history);
     let must_precede = must_precede(history, &facts, level);
-    for store in facts.initial_stores() {
+    let mut runs = Runs { facts: &facts, cells: Cells::default(), effects: FxHashMap::default() };
+    for store in facts.initial_stores(&mut runs.cells) {
         for taken in facts.outcomes() {
             let mut search = Search {
-                facts: &facts,
+                runs: &mut runs,
                 level,
                 must_precede: &must_precede,
                 taken,
@@ -37,11 +62,30 @@ pub fn explain(history: &History, level: &Level) -> Option<Certificate> {
                 dead: FxHashSet::default(),
             };
             if search.extend(Situation::start(store.clone())) {
-                return Some(certificate(&facts, level, taken, &search.order));
+                let order = search.order;
+                return Some(certificate(&facts, level, taken, &order));
             }
         }
     }
     None
+}
+
+/// Runs transactions, each only once on the same state.
+struct Runs<'h, 'f> {
+    facts: &'f Facts<'h>,
+    cells: Cells,
+    effects: FxHashMap<(usize, Vec<u16>), Option<Effect>>,
+}
+
+impl Runs<'_, '_> {
+    fn run(&mut self, txn: usize, store: &[Slot]) -> Option<Effect> {
+        let state: Vec<u16> = store.iter().map(|slot| slot.cell).collect();
+        let (facts, cells) = (self.facts, &mut self.cells);
+        let effect = self.effects.entry((txn, state));
+        let effect =
+            effect.or_insert_with_key(|(txn, state)| run::run(facts, cells, &facts.txns[*txn], state));
+        effect.clone()
+    }
 }
 
 /// An event: a transaction's place among the live ones, and whether it is the commit.
@@ -53,7 +97,7 @@ fn bit((txn, is_commit): Event) -> u32 {
 }
 
 /// For each live transaction the events that precede its begin, and those that precede its commit.
-fn must_precede(history: &History, facts: &Facts, level: &Level) -> Vec<[u32; 2]> {
+fn must_precede(history: &History, facts: &Facts<'_>, level: &Level) -> Vec<[u32; 2]> {
     let count = facts.txns.len();
     let mut sets = vec![[0; 2]; count];
     for later in 0..count {
@@ -74,47 +118,44 @@ fn must_precede(history: &History, facts: &Facts, level: &Level) -> Vec<[u32; 2]
 }
 
 /// All that matters for what can follow.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Situation {
     /// The events that were placed.
     placed: u32,
-    /// For each key the number of the value it holds.
-    store: Vec<u8>,
+    /// For each key what it holds.
+    store: Vec<Slot>,
+    /// The transactions that have begun and not committed, in order, with what they will write.
+    open: Vec<(usize, Effect)>,
 }
 
 impl Situation {
-    fn start(store: Vec<u8>) -> Self {
-        Self { placed: 0, store }
+    fn start(store: Vec<Slot>) -> Self {
+        Self { placed: 0, store, open: Vec::new() }
     }
 
     fn has(&self, event: Event) -> bool {
         self.placed & bit(event) != 0
     }
-
-    fn packed(&self) -> u128 {
-        let store = self.store.iter().fold(0, |packed, &value| packed << 8 | u128::from(value));
-        store << 32 | u128::from(self.placed)
-    }
 }
 
-struct Search<'a> {
-    facts: &'a Facts,
+struct Search<'a, 'h, 'f> {
+    runs: &'a mut Runs<'h, 'f>,
     level: &'a Level,
     must_precede: &'a [[u32; 2]],
     /// The transactions that are taken as committed, as a set.
     taken: u32,
     order: Vec<Event>,
-    dead: FxHashSet<u128>,
+    dead: FxHashSet<Situation>,
 }
 
-impl Search<'_> {
+impl Search<'_, '_, '_> {
     fn extend(&mut self, situation: Situation) -> bool {
-        let taken: Vec<usize> =
-            (0..self.facts.txns.len()).filter(|&txn| self.taken >> txn & 1 == 1).collect();
+        let count = self.must_precede.len();
+        let taken: Vec<usize> = (0..count).filter(|&txn| self.taken >> txn & 1 == 1).collect();
         if taken.iter().all(|&txn| situation.has((txn, true))) {
             return true;
         }
-        if !self.dead.insert(situation.packed()) {
+        if !self.dead.insert(situation.clone()) {
             return false;
         }
         taken.iter().any(|&txn| self.place(&situation, txn))
@@ -138,34 +179,42 @@ impl Search<'_> {
         found
     }
 
-    fn run_at_once(&self, situation: &Situation, txn: usize) -> Option<Situation> {
+    fn run_at_once(&mut self, situation: &Situation, txn: usize) -> Option<Situation> {
         let begun = self.begin(situation, txn)?;
         self.commit(&begun, txn)
     }
 
-    fn begin(&self, situation: &Situation, txn: usize) -> Option<Situation> {
-        let reads = &self.facts.txns[txn].reads;
-        let sees = reads.iter().all(|&(key, value)| situation.store[key] == value);
-        (sees && self.is_free(situation, (txn, false))).then(|| Situation {
-            placed: situation.placed | bit((txn, false)),
-            store: situation.store.clone(),
-        })
+    fn begin(&mut self, situation: &Situation, txn: usize) -> Option<Situation> {
+        if !self.is_free(situation, (txn, false)) {
+            return None;
+        }
+        let mut effect = self.runs.run(txn, &situation.store)?;
+        let mut next = situation.clone();
+        next.placed |= bit((txn, false));
+        let versions_seen = std::mem::take(&mut effect.versions_seen);
+        let are_right = versions_seen.iter().all(|&(key, version)| next.store[key].told(version));
+        let place = next.open.partition_point(|&(other, _)| other < txn);
+        next.open.insert(place, (txn, effect));
+        are_right.then_some(next)
     }
 
-    fn commit(&self, situation: &Situation, txn: usize) -> Option<Situation> {
-        let writes = &self.facts.txns[txn].writes;
-        let is_open = |other: usize| situation.has((other, false)) && !situation.has((other, true));
-        let conflicts = |other: usize| other != txn && is_open(other) && self.facts.conflict(txn, other);
-        let is_refused = self.level.core == Core::Snapshot && (0..self.facts.txns.len()).any(conflicts);
+    fn commit(&mut self, situation: &Situation, txn: usize) -> Option<Situation> {
+        let mut next = situation.clone();
+        let place = next.open.iter().position(|&(open, _)| open == txn)?;
+        let (_, effect) = next.open.remove(place);
+        let conflicts = |other: &Effect| {
+            let writes = |key: usize| other.writes.iter().any(|&(written, ..)| written == key);
+            effect.writes.iter().any(|&(key, ..)| writes(key))
+        };
+        let is_refused =
+            self.level.core == Core::Snapshot && next.open.iter().any(|(_, open)| conflicts(open));
         if is_refused || !self.is_free(situation, (txn, true)) {
             return None;
         }
-        let mut next = situation.clone();
         next.placed |= bit((txn, true));
-        for &(key, value) in writes {
-            next.store[key] = value;
-        }
-        Some(next)
+        let mut writes = effect.writes.iter();
+        let are_right = writes.all(|&(key, cell, version)| next.store[key].overwrite(cell, version));
+        are_right.then_some(next)
     }
 
     /// Whether all that must precede an event was placed, among what is taken as committed.
@@ -175,7 +224,7 @@ impl Search<'_> {
     }
 }
 
-fn certificate(facts: &Facts, level: &Level, taken: u32, order: &[Event]) -> Certificate {
+fn certificate(facts: &Facts<'_>, level: &Level, taken: u32, order: &[Event]) -> Certificate {
     let events_per_txn = level.events_per_txn();
     let node = |&(txn, is_commit): &Event| match is_commit {
         true => Node::commit(facts.txns[txn].id, events_per_txn),

@@ -127,6 +127,13 @@ impl TxnLine {
         }
     }
 
+    /// The keys of the rows that the last operation, a predicate write, changed, as the database told.
+    pub fn set_changed_keys<'k>(&mut self, keys: impl IntoIterator<Item = &'k Datum>) {
+        self.begin_attribute("keys");
+        let keys: Vec<&Datum> = keys.into_iter().collect();
+        array(&mut self.bytes, &keys, |out, key| datum(out, key));
+    }
+
     /// The database refused the last operation: it did not happen.
     pub fn mark_failed(&mut self) {
         self.begin_attribute("f");

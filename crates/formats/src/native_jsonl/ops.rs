@@ -4,7 +4,7 @@
 //! that the client never learned the answer.
 
 use history::{
-    Bound, Builder, Change, Datum, OpTimes, PredicateRead, PredicateWrite, RangeRead, Row, ValueId,
+    Bound, Builder, Change, Datum, KeyId, OpTimes, PredicateRead, PredicateWrite, RangeRead, Row, ValueId,
 };
 
 use super::json::{Json, Number};
@@ -169,7 +169,13 @@ impl OpReader<'_, '_> {
             change = Change::Set(self.json.datum(0)?);
         }
         let attributes = self.attributes(true)?;
-        self.builder.predicate_write(PredicateWrite { predicate, change, row_count: attributes.row_count });
+        let keys = attributes.keys.clone();
+        self.builder.predicate_write(PredicateWrite {
+            predicate,
+            change,
+            row_count: attributes.row_count,
+            keys,
+        });
         self.apply(&attributes);
         Ok(())
     }
@@ -216,10 +222,12 @@ impl OpReader<'_, '_> {
                 "v" => attributes.version = self.json.optional_int()?,
                 "f" if self.json.eat_word("true") => attributes.has_failed = true,
                 "rows" if counts_rows => attributes.row_count = Some(self.row_count()?),
+                "keys" if counts_rows => attributes.keys = Some(self.changed_keys()?),
                 _ => {
-                    return Err(self
-                        .json
-                        .error_at(start, "one of the members t, v, \"f\":true, and rows for pw and pd"));
+                    return Err(self.json.error_at(
+                        start,
+                        "one of the members t, v, \"f\":true, and rows and keys for pw and pd",
+                    ));
                 }
             }
         }
@@ -230,6 +238,15 @@ impl OpReader<'_, '_> {
     fn op_times(&mut self) -> Result<OpTimes, Error> {
         let [request, response] = self.json.times("[request,response], each null if not recorded")?;
         Ok(OpTimes { request, response })
+    }
+
+    fn changed_keys(&mut self) -> Result<Vec<KeyId>, Error> {
+        self.json.expect(b'[', "`[` and the keys of the rows that were changed")?;
+        let mut keys = Vec::new();
+        while self.json.next_item(keys.is_empty())? {
+            keys.push(self.json.key(self.builder, self.cache)?);
+        }
+        Ok(keys)
     }
 
     fn row_count(&mut self) -> Result<u64, Error> {
@@ -249,6 +266,7 @@ struct Attributes {
     version: Option<i64>,
     has_failed: bool,
     row_count: Option<u64>,
+    keys: Option<Vec<KeyId>>,
 }
 
 impl Json<'_> {

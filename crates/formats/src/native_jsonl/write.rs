@@ -189,7 +189,12 @@ fn write_op(history: &History, op: Op<'_>, line: &mut TxnLine) {
         Op::PredicateRead(read) => {
             line.predicate_read(&read.predicate, read.rows.as_ref().map(rows_of).as_deref());
         }
-        Op::PredicateWrite(write) => line.predicate_write(&write.predicate, &write.change, write.row_count),
+        Op::PredicateWrite(write) => {
+            line.predicate_write(&write.predicate, &write.change, write.row_count);
+            if let Some(keys) = &write.keys {
+                line.set_changed_keys(keys.iter().map(|&key| key_of(key)));
+            }
+        }
     }
 }
 

@@ -3,7 +3,9 @@
 //! What follows an operation without a blank belongs to it: `*3` rows changed, `^7` version, `@[1,2]` request and
 //! response, `!` refused by the database.
 
-use history::{Bound, Builder, Change, Datum, KeyId, OpTimes, PredicateRead, PredicateWrite, RangeRead, Row};
+use history::{
+    Bound, Builder, Change, Datum, KeyId, OpTimes, Predicate, PredicateRead, PredicateWrite, RangeRead, Row,
+};
 
 use super::cursor::Cursor;
 use crate::Error;
@@ -159,19 +161,23 @@ fn delete(cursor: &mut Cursor<'_>, builder: &mut Builder) -> Result<(), Error> {
 }
 
 fn predicate_read(cursor: &mut Cursor<'_>, builder: &mut Builder) -> Result<(), Error> {
-    let predicate = argument(cursor)?;
+    let predicate = predicate(cursor)?;
     let rows = rows(cursor, builder)?;
     builder.predicate_read(PredicateRead { predicate, rows });
     Ok(())
 }
 
 fn predicate_write(cursor: &mut Cursor<'_>, builder: &mut Builder) -> Result<(), Error> {
-    let (predicate, value) = key_and_value(cursor)?;
+    let predicate = predicate(cursor)?;
+    if !cursor.eat_equals() {
+        return Err(cursor.error("`=` and what the rows are set to"));
+    }
+    let value = cursor.datum()?;
     end_predicate_write(cursor, builder, predicate, Change::Set(value))
 }
 
 fn predicate_delete(cursor: &mut Cursor<'_>, builder: &mut Builder) -> Result<(), Error> {
-    let predicate = argument(cursor)?;
+    let predicate = predicate(cursor)?;
     end_predicate_write(cursor, builder, predicate, Change::Delete)
 }
 
@@ -187,8 +193,70 @@ fn end_predicate_write(
         let count = cursor.digits().parse();
         row_count = Some(count.map_err(|_| start.error("how many rows were changed"))?);
     }
-    builder.predicate_write(PredicateWrite { predicate, change, row_count });
+    let keys = if cursor.eat("~{") { Some(changed_keys(cursor, builder)?) } else { None };
+    builder.predicate_write(PredicateWrite { predicate, change, row_count, keys });
     suffixes(cursor, builder)
+}
+
+fn changed_keys(cursor: &mut Cursor<'_>, builder: &mut Builder) -> Result<Vec<KeyId>, Error> {
+    let mut keys = Vec::new();
+    loop {
+        cursor.skip_blanks();
+        if cursor.eat("}") {
+            return Ok(keys);
+        }
+        let key = cursor.datum()?;
+        keys.push(builder.keys.intern(key));
+    }
+}
+
+/// `(predicate)`: a text as it stands, or any value.
+fn predicate(cursor: &mut Cursor<'_>) -> Result<Datum, Error> {
+    let start = *cursor;
+    if let Ok(datum) = argument(cursor) {
+        return Ok(datum);
+    }
+    *cursor = start;
+    cursor.expect("(")?;
+    let Some(length) = predicate_length(cursor.rest()) else {
+        return Err(cursor.error("a predicate and `)`"));
+    };
+    let text = Datum::str(cursor.rest()[..length].trim());
+    if let Err(error) = Predicate::parse(&text) {
+        cursor.advance(leading_blanks(cursor.rest()) + error.at.unwrap_or(0));
+        return Err(cursor.error(error.expected));
+    }
+    cursor.advance(length + 1);
+    Ok(text)
+}
+
+fn leading_blanks(text: &str) -> usize {
+    text.len() - text.trim_start().len()
+}
+
+/// How long a predicate's text is up to the bracket that closes it, which is not one inside quotes.
+fn predicate_length(text: &str) -> Option<usize> {
+    let (mut depth, mut quote) = (0, None);
+    for (place, byte) in text.bytes().enumerate() {
+        match (quote, byte) {
+            (Some(open), _) if byte == open => quote = None,
+            (Some(_), _) => {}
+            (None, b'\'' | b'"') => quote = Some(byte),
+            (None, b'(') => depth += 1,
+            (None, b')') if depth == 0 => return Some(place),
+            (None, b')') => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Whether a predicate that is a text can stand as it is, and is read back as it was.
+pub(super) fn can_stand_bare(text: &str) -> bool {
+    let written = format!("({text})");
+    let mut cursor = Cursor::new("", 1, &written);
+    let is_plain = !text.contains(char::is_control) && Predicate::parse(&Datum::str(text)).is_ok();
+    is_plain && predicate(&mut cursor).is_ok_and(|read| read == Datum::str(text)) && cursor.is_at_end()
 }
 
 /// `(key)`.

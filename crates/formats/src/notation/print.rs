@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::datum::print_datum;
 use super::names::{Label, print_label, print_txn_name};
+use super::ops::can_stand_bare;
 use crate::unused_keys::unused_keys;
 
 /// Writes a history, one transaction a line.
@@ -182,6 +183,7 @@ impl Printer<'_> {
                 if let Some(count) = write.row_count {
                     self.put(format_args!("*{count}"));
                 }
+                self.changed_keys(write.keys.as_deref());
             }
         }
         self.suffixes(op);
@@ -281,7 +283,20 @@ impl Printer<'_> {
 
     fn predicate(&mut self, word: &str, predicate: &Datum) {
         self.line.push_str(word);
-        self.bound("(", predicate, ")");
+        match predicate {
+            Datum::Str(text) if can_stand_bare(text) => self.put(format_args!("({text})")),
+            other => self.bound("(", other, ")"),
+        }
+    }
+
+    fn changed_keys(&mut self, keys: Option<&[KeyId]>) {
+        let Some(keys) = keys else { return };
+        self.line.push_str("~{");
+        for (place, &key) in keys.iter().enumerate() {
+            self.line.push_str(if place == 0 { "" } else { " " });
+            self.key(key);
+        }
+        self.line.push('}');
     }
 
     fn change(&mut self, predicate: &Datum, change: &Change) {

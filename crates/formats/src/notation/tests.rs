@@ -56,7 +56,8 @@ fn every_operation_prints_as_it_was_read() {
     for line in [
         "a: r(x)=1 r(x)=nil r(x)=? w(\"a b\")=-1 i(:k)=1.5 d(x) d(x)=dead",
         "a: r[1..5]={1=10 ~2=20} r(1..5)={} r[..]=? r[..a)={} r(a..]={}",
-        "a: p(\"v > 1\")={x=1} p(:true)=? pw(:true)={v: 1}*3 pw([:\"=\" 1])=2 pd('sym)*0 pd(1)",
+        "a: p(v > 1)={x=1} p(\"v >\")={} p(:true)=? pw(:true)={v: 1}*3 pw([:\"=\" 1])=2 pd('sym)*0 pd(1)",
+        "a: p(k = 'x)' and (v1 < 3 or v % 2 = 0))={x={v: 1}} pw(true)=1*2~{x y} pd(v in (1, 2))~{}",
         "a: w(x)=1^7@[1,?]! r(x)=<[1 2]>^-1 w(x)=[1 [2]]@[?,2]",
         "a:\na/2: T1{} abort @[1..2,3..4]",
         "a: w(x)=+inf w(x)=<float-bits 7ff0000000000001> w(x)=-0.0 w(x)=1e100 w(x)=<\"float-bits\" 1>",

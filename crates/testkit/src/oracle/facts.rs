@@ -1,132 +1,135 @@
-//! What the oracle knows of a history: what each live transaction saw from outside and left behind.
-//!
-//! Found in the plainest way: for each operation, look at the operations of the same transaction before and after it.
+//! What the oracle knows of a history: the live transactions with what they did, and the states it may have started in.
 
-use history::{History, KeyId, Op, Outcome, TxnId, ValueId};
+use history::{History, KeyId, Op, OpId, Outcome, Predicate, TxnId, ValueId};
+
+use super::store::{Cell, Cells, Slot};
 
 /// A transaction that did not abort.
-pub(super) struct Txn {
+pub(super) struct Txn<'h> {
     pub id: TxnId,
     pub is_unknown: bool,
-    /// Whether its reads agree with its own earlier operations.
-    pub is_consistent: bool,
-    /// Keys read from outside, with the number of the value.
-    pub reads: Vec<(usize, u8)>,
-    /// Keys written, with the number of the last value.
-    pub writes: Vec<(usize, u8)>,
+    /// What it did, in program order; operations that the database refused are left out.
+    pub steps: Vec<Step<'h>>,
 }
 
-pub(super) struct Facts {
-    pub txns: Vec<Txn>,
-    /// For each key the numbers of the values that it may hold at first.
-    initial: Vec<Vec<u8>>,
+/// An operation with what belongs to it.
+pub(super) struct Step<'h> {
+    pub op: Op<'h>,
+    /// The place of what it read or wrote in its key's version order, if that was recorded.
+    pub version: Option<i64>,
+    /// The meaning of its predicate, if it has one.
+    pub predicate: Option<Predicate>,
 }
 
-/// Numbers for values.
-struct Numbers(Vec<ValueId>);
+pub(super) struct Facts<'h> {
+    pub history: &'h History,
+    pub txns: Vec<Txn<'h>>,
+    /// For each key what it may hold at first.
+    initial: Vec<Vec<Cell>>,
+}
 
-impl Numbers {
-    /// The number of an initial value that no transaction saw.
-    const UNSEEN: u8 = u8::MAX;
+/// Why the oracle has no answer for a history, if it has none.
+pub(super) fn refusal(history: &History) -> Option<String> {
+    let live = history.txns().filter(|&txn| history.outcome(txn) != Outcome::Aborted);
+    if live.count() > 16 || history.keys().len() > 12 {
+        return Some("it tries everything: at most 16 transactions and 12 keys".into());
+    }
+    let is_unknown = |key: KeyId| history.initial().value_of(key).is_none();
+    let has_unknown = history.keys().iter().any(|(key, _)| is_unknown(key));
+    for (id, op) in history.txns().flat_map(|txn| history.ops(txn)) {
+        match op {
+            Op::ReadList { key, .. } | Op::Append { key, .. } if is_unknown(key) => {
+                return Some("nobody knows what a list held at first".into());
+            }
+            Op::PredicateRead(_) | Op::PredicateWrite(_) if has_unknown => {
+                return Some("nobody knows whether the initial values match a predicate".into());
+            }
+            op => {
+                if let Err(error) = predicate_of(op).transpose() {
+                    return Some(format!("operation {}: {error}", id.0));
+                }
+            }
+        }
+    }
+    None
+}
 
-    fn of(&mut self, value: ValueId) -> u8 {
-        let place = self.0.iter().position(|&known| known == value).unwrap_or_else(|| {
-            self.0.push(value);
-            self.0.len() - 1
-        });
-        u8::try_from(place).ok().filter(|&number| number != Self::UNSEEN).expect("fewer than 255 values")
+fn predicate_of(op: Op<'_>) -> Option<Result<Predicate, history::PredicateError>> {
+    match op {
+        Op::PredicateRead(read) => Some(Predicate::parse(&read.predicate)),
+        Op::PredicateWrite(write) => Some(Predicate::parse(&write.predicate)),
+        _ => None,
     }
 }
 
-impl Facts {
-    pub fn of(history: &History) -> Self {
-        let mut numbers = Numbers(Vec::new());
+impl<'h> Facts<'h> {
+    pub fn of(history: &'h History) -> Self {
+        if let Some(why) = refusal(history) {
+            panic!("the oracle cannot answer: {why}");
+        }
         let live = history.txns().filter(|&txn| history.outcome(txn) != Outcome::Aborted);
-        let txns: Vec<Txn> = live.map(|txn| Txn::of(history, txn, &mut numbers)).collect();
-        assert!(txns.len() <= 16, "the oracle tries everything: at most 16 transactions");
-        assert!(history.keys().len() <= 12, "the oracle tries everything: at most 12 keys");
-        let keys = (0..history.keys().len()).map(KeyId::from_index);
-        let initial = keys.map(|key| initial_values(history, key, &mut numbers)).collect();
-        Self { txns, initial }
+        let txn = |id| Txn {
+            id,
+            is_unknown: history.outcome(id) == Outcome::Unknown,
+            steps: history.ops(id).map(|(op, content)| step(history, op, content)).collect(),
+        };
+        let keys = history.keys().iter().map(|(key, _)| key);
+        Self {
+            history,
+            txns: live.map(txn).collect(),
+            initial: keys.map(|key| initial_cells(history, key)).collect(),
+        }
     }
 
-    /// Whether two transactions write a common key.
-    pub fn conflict(&self, t: usize, u: usize) -> bool {
-        let writes =
-            |txn: usize, key: usize| self.txns[txn].writes.iter().any(|&(written, _)| written == key);
-        self.txns[t].writes.iter().any(|&(key, _)| writes(u, key))
-    }
-
-    /// All stores that the history may have started with.
-    pub fn initial_stores(&self) -> Vec<Vec<u8>> {
-        self.initial.iter().fold(vec![Vec::new()], |stores, values| {
+    /// All states that the history may have started in.
+    pub fn initial_stores(&self, cells: &mut Cells) -> Vec<Vec<Slot>> {
+        self.initial.iter().fold(vec![Vec::new()], |stores, choices| {
+            let slots: Vec<Slot> =
+                choices.iter().map(|cell| Slot::initial(cells.number(cell.clone()))).collect();
             let extended =
-                stores.iter().flat_map(|store| values.iter().map(|&value| [&store[..], &[value]].concat()));
+                stores.iter().flat_map(|store| slots.iter().map(|&slot| [&store[..], &[slot]].concat()));
             extended.collect()
         })
     }
 
-    /// All sets of transactions that may be taken as committed: those that did, and any of the unknown ones. None if
-    /// one that did commit contradicts itself.
-    pub fn outcomes(&self) -> impl Iterator<Item = u32> {
-        let set = |keep: &dyn Fn(&Txn) -> bool| {
-            let kept = self.txns.iter().enumerate().filter(|(_, txn)| keep(txn));
-            kept.fold(0u32, |set, (place, _)| set | 1 << place)
-        };
-        let committed = set(&|txn| !txn.is_unknown);
-        let contradictory = set(&|txn| !txn.is_consistent);
-        (0..1u32 << self.txns.len())
-            .filter(move |taken| taken & committed == committed && taken & contradictory == 0)
+    /// All sets of transactions that may be taken as committed: those that did, and any of the unknown ones.
+    pub fn outcomes(&self) -> impl Iterator<Item = u32> + use<> {
+        let committed = self.txns.iter().enumerate().filter(|(_, txn)| !txn.is_unknown);
+        let committed = committed.fold(0u32, |set, (place, _)| set | 1 << place);
+        (0..1u32 << self.txns.len()).filter(move |taken| taken & committed == committed)
     }
 }
 
-/// The values that a key may hold at first: the recorded one, or else any that was read and never written, or one that
-/// nobody saw.
-fn initial_values(history: &History, key: KeyId, numbers: &mut Numbers) -> Vec<u8> {
+fn step<'h>(history: &History, id: OpId, op: Op<'h>) -> Step<'h> {
+    Step { op, version: history.op_version(id), predicate: predicate_of(op).and_then(Result::ok) }
+}
+
+/// What a key may hold at first: what was recorded; or else nothing, or any value that was seen and never written, or
+/// one that nobody saw.
+fn initial_cells(history: &History, key: KeyId) -> Vec<Cell> {
     if let Some(value) = history.initial().value_of(key) {
-        return vec![numbers.of(value)];
+        return vec![Cell::holding(history.values().original(value))];
     }
-    let of_key = |op: &Op<'_>| op.key() == Some(key);
-    let ops: Vec<Op<'_>> =
-        history.txns().flat_map(|txn| history.ops(txn)).map(|(_, op)| op).filter(of_key).collect();
-    let is_written = |value: ValueId| ops.iter().any(|op| op.written() == Some(value));
-    let mut values = vec![Numbers::UNSEEN];
-    for value in
-        ops.iter().filter(|op| op.is_read()).filter_map(Op::value).filter(|&value| !is_written(value))
-    {
-        let number = numbers.of(value);
-        if !values.contains(&number) {
-            values.push(number);
+    let ops = || history.txns().flat_map(|txn| history.ops(txn)).map(|(_, op)| op);
+    let is_written = |value: ValueId| ops().any(|op| op.key() == Some(key) && op.written() == Some(value));
+    let mut cells = vec![Cell::Unseen, Cell::Absent];
+    for value in ops().flat_map(|op| seen(op, key)).filter(|&value| !is_written(value)) {
+        let cell = Cell::holding(history.values().original(value));
+        if !cells.contains(&cell) {
+            cells.push(cell);
         }
     }
-    values
+    cells
 }
 
-impl Txn {
-    fn of(history: &History, id: TxnId, numbers: &mut Numbers) -> Self {
-        // A read without an answer says nothing.
-        let ops: Vec<Op<'_>> = history.ops(id).map(|(_, op)| op).filter(|op| op.value().is_some()).collect();
-        let mut txn = Self {
-            id,
-            is_unknown: history.outcome(id) == Outcome::Unknown,
-            is_consistent: true,
-            reads: Vec::new(),
-            writes: Vec::new(),
-        };
-        for (place, op) in ops.iter().enumerate() {
-            let (Some(key), Some(value)) = (op.key(), op.value()) else {
-                continue;
-            };
-            let before = ops[..place].iter().rev().find(|other| other.key() == Some(key));
-            let is_last_write =
-                !ops[place + 1..].iter().any(|other| other.key() == Some(key) && !other.is_read());
-            match (op.is_read(), before) {
-                (false, _) if is_last_write => txn.writes.push((key.index(), numbers.of(value))),
-                (false, _) => {}
-                (true, None) => txn.reads.push((key.index(), numbers.of(value))),
-                (true, Some(before)) => txn.is_consistent &= before.value() == Some(value),
-            }
+/// The values of a key that an operation returned as those of a live row.
+fn seen(op: Op<'_>, key: KeyId) -> Vec<ValueId> {
+    match op {
+        Op::Read { key: read, value: Some(value) } if read == key => vec![value],
+        Op::RangeRead(range) => {
+            let rows = range.rows.iter().flatten();
+            rows.filter(|row| row.key == key && !row.is_dead).map(|row| row.value).collect()
         }
-        txn
+        _ => Vec::new(),
     }
 }
