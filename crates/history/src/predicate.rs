@@ -123,18 +123,18 @@ impl Condition {
             }
             Self::Not(inner) => inner.truth(key, row).map(|truth| !truth),
             Self::Compare(left, comparison, right) => {
-                comparison.holds(&*left.value(key, row), &*right.value(key, row))
+                comparison.holds(&left.value(key, row), &right.value(key, row))
             }
             Self::Between(term, least, most) => {
                 let value = term.value(key, row);
-                let from = Comparison::AtLeast.holds(&value, &*least.value(key, row));
-                let to = Comparison::AtMost.holds(&value, &*most.value(key, row));
+                let from = Comparison::AtLeast.holds(&value, &least.value(key, row));
+                let to = Comparison::AtMost.holds(&value, &most.value(key, row));
                 all([from, to].into_iter())
             }
-            Self::In(term, members) => is_in(&*term.value(key, row), members),
+            Self::In(term, members) => is_in(&term.value(key, row), members),
             Self::IsNull(term) => Some(*term.value(key, row) == Datum::Nil),
             Self::HasPrefix(term, prefix) => {
-                text_of(&*term.value(key, row)).map(|text| text.starts_with(&**prefix))
+                text_of(&term.value(key, row)).map(|text| text.starts_with(&**prefix))
             }
             Self::OneOf(versions) => {
                 Some(versions.iter().any(|(listed, value)| listed == key && value == row))

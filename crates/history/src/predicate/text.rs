@@ -185,10 +185,10 @@ pub(super) fn named(word: &str) -> Term {
 
 /// Whether a name can stand without quotes and is a column then.
 pub(super) fn is_bare_column(name: &str) -> bool {
-    let is_taken = |word: &&str| name.eq_ignore_ascii_case(word);
+    let is_taken = |word: &str| name.eq_ignore_ascii_case(word);
     let special = ["key", "value", "true", "false"];
     Lexer::new(name).peek_word() == name
         && !name.is_empty()
-        && !RESERVED.iter().any(|word| is_taken(word))
-        && !special.iter().any(|word| is_taken(word))
+        && !RESERVED.iter().any(|&word| is_taken(word))
+        && !special.iter().any(|&word| is_taken(word))
 }
