@@ -103,10 +103,9 @@ impl Scope {
     fn sketch(&self, word: &[Txn]) -> Sketch {
         let mut sketch = Sketch::new(self.keys);
         let mut txns = word.iter().map(|(outcome, program)| {
-            let op = |&(is_write, key, value): &Letter| SketchOp {
-                is_write,
-                key,
-                value: Datum::Int(value as i64),
+            let op = |&(is_write, key, value): &Letter| {
+                let value = Datum::Int(value as i64);
+                if is_write { SketchOp::write(key, value) } else { SketchOp::read(key, value) }
             };
             SketchTxn { outcome: *outcome, ..SketchTxn::committed(program.iter().map(op).collect()) }
         });

@@ -6,7 +6,7 @@
 
 use history::{Datum, History, Outcome, TxnTimes};
 
-use crate::{Random, Sketch, SketchOp, SketchTxn};
+use crate::{Random, Sketch, SketchOp, SketchTxn, What};
 
 /// What histories to draw.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -89,12 +89,22 @@ pub fn sketch(random: &mut Random, shape: &Shape) -> Sketch {
 
 /// How transactions see the store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Isolation {
+pub(crate) enum Isolation {
     OneAtATime,
     Snapshot,
     SnapshotWithoutConflicts,
     StaleSnapshot,
     StepByStep,
+}
+
+impl Isolation {
+    pub(crate) const ALL: [Self; 5] = [
+        Self::OneAtATime,
+        Self::Snapshot,
+        Self::SnapshotWithoutConflicts,
+        Self::StaleSnapshot,
+        Self::StepByStep,
+    ];
 }
 
 /// A transaction under way.
@@ -135,13 +145,7 @@ impl<'s> Simulation<'s> {
         done.sessions = vec![Vec::new(); sessions.len()];
         Self {
             shape,
-            isolation: *random.pick(&[
-                Isolation::OneAtATime,
-                Isolation::Snapshot,
-                Isolation::SnapshotWithoutConflicts,
-                Isolation::StaleSnapshot,
-                Isolation::StepByStep,
-            ]),
+            isolation: *random.pick(&Isolation::ALL),
             past: vec![vec![0; keys]],
             store: vec![0; keys],
             now: 0,
@@ -248,13 +252,13 @@ impl Client {
     fn operate(&mut self, store: Option<&[i64]>) {
         let (is_write, key, value) = self.plan[self.at];
         self.at += 1;
-        let value = if is_write {
+        self.txn.ops.push(if is_write {
             self.own[key] = Some(value);
-            value
+            SketchOp::write(key, Datum::Int(value))
         } else {
-            self.own[key].unwrap_or(store.unwrap_or(&self.snapshot)[key])
-        };
-        self.txn.ops.push(SketchOp { is_write, key, value: Datum::Int(value) });
+            let seen = self.own[key].unwrap_or(store.unwrap_or(&self.snapshot)[key]);
+            SketchOp::read(key, Datum::Int(seen))
+        });
     }
 }
 
@@ -268,7 +272,7 @@ fn tell_lies(random: &mut Random, shape: &Shape, sketch: &mut Sketch) {
     }
     for txn in sketch.txns_mut() {
         match shape.times {
-            true => spoil_times(random, shape, &mut txn.times),
+            true => spoil_times(random, shape.bad_times, &mut txn.times),
             false => txn.times = TxnTimes::default(),
         }
     }
@@ -276,21 +280,24 @@ fn tell_lies(random: &mut Random, shape: &Shape, sketch: &mut Sketch) {
 
 /// Lets a read see something else that its key held at some time, or might have.
 fn tell_lie(random: &mut Random, shape: &Shape, sketch: &mut Sketch) {
-    let ops: Vec<SketchOp> = sketch.txns().flat_map(|txn| txn.ops.clone()).collect();
-    let mut reads: Vec<&mut SketchOp> =
-        sketch.txns_mut().flat_map(|txn| &mut txn.ops).filter(|op| !op.is_write).collect();
+    let ops: Vec<SketchOp> = sketch.ops().cloned().collect();
+    let reads = sketch.ops_mut().filter_map(|op| match &mut op.what {
+        What::Read { key, value: Some(value) } => Some((*key, value)),
+        _ => None,
+    });
+    let mut reads: Vec<(usize, &mut Datum)> = reads.collect();
     if reads.is_empty() {
         return;
     }
     let place = random.below(reads.len());
-    let read = &mut reads[place];
-    let written = ops.into_iter().filter(|op| op.is_write && op.key == read.key);
-    let mut values: Vec<Datum> = written.map(|op| op.value).collect();
+    let (key, value) = &mut reads[place];
+    let written = ops.into_iter().filter(|op| op.key() == Some(*key));
+    let mut values: Vec<Datum> = written.filter_map(|op| op.written()).collect();
     values.push(Datum::Int(if shape.unknown_initial && random.percent(50) { 99 } else { 0 }));
-    read.value = random.pick(&values).clone();
+    **value = random.pick(&values).clone();
 }
 
-fn spoil_times(random: &mut Random, shape: &Shape, times: &mut TxnTimes) {
+pub(crate) fn spoil_times(random: &mut Random, bad: usize, times: &mut TxnTimes) {
     let all = [
         &mut times.begin_request,
         &mut times.begin_response,
@@ -298,7 +305,7 @@ fn spoil_times(random: &mut Random, shape: &Shape, times: &mut TxnTimes) {
         &mut times.commit_response,
     ];
     for time in all {
-        if random.percent(shape.bad_times) {
+        if random.percent(bad) {
             *time = random.percent(50).then(|| time.unwrap_or(0) + random.between(0, 20) as i64 - 10);
         }
     }

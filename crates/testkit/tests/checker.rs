@@ -122,7 +122,9 @@ fn neighbour(history: &History, random: &mut Random) -> History {
         _ if txn.ops.is_empty() => {}
         _ => {
             let op = random.below(txn.ops.len());
-            txn.ops[op].value = Datum::Int(*random.pick(&[0, 1, 2, 11, 21, 22]));
+            let value = Datum::Int(*random.pick(&[0, 1, 2, 11, 21, 22]));
+            let key = txn.ops[op].key().unwrap();
+            txn.ops[op].values_mut(key).into_iter().for_each(|old| *old = value.clone());
         }
     }
     sketch.build()
