@@ -95,6 +95,25 @@ pub enum StatementKind {
 }
 
 impl Statement {
+    /// The table that it is about; SQL as it stands may be about any.
+    pub fn table(&self) -> Option<&str> {
+        match self {
+            Self::Read { table, .. }
+            | Self::ReadForUpdate { table, .. }
+            | Self::Write { table, .. }
+            | Self::Put { table, .. }
+            | Self::Add { table, .. }
+            | Self::Append { table, .. }
+            | Self::Insert { table, .. }
+            | Self::Delete { table, .. }
+            | Self::Range { table, .. }
+            | Self::Select { table, .. }
+            | Self::Update { table, .. }
+            | Self::DeleteWhere { table, .. } => Some(table),
+            Self::Sql(_) => None,
+        }
+    }
+
     /// Its kind.
     pub fn kind(&self) -> StatementKind {
         match self {
@@ -163,11 +182,11 @@ pub trait Database: Send + Sync {
     /// The isolation settings that it has.
     fn settings(&self) -> Vec<Setting>;
 
-    /// Drops the tables, creates them and fills them; on every node, where there are several that do not know each
-    /// other.
+    /// Drops the tables, creates them and fills them, through the first node.
     fn prepare(&self, tables: &[Table]) -> Result<(), Failure>;
 
-    /// A new session on a node, counted from 0.
+    /// A new session on a node, counted from 0. A failure of kind `Lost` means that the server cannot be reached now,
+    /// so that it is worth trying again later; `Refused` means that it does not want this client.
     fn connect(&self, node: usize) -> Result<Box<dyn Session>, Failure>;
 
     /// How many nodes there are.
@@ -194,7 +213,7 @@ pub trait Database: Send + Sync {
 
 /// One connection, for one thread; one transaction at a time.
 pub trait Session: Send {
-    /// Begins a transaction at a setting. Where the database begins lazily, it is made to begin now.
+    /// Begins a transaction at a setting.
     fn begin(&mut self, setting: &Setting) -> Result<(), Failure>;
 
     /// Asks one statement. After a failure the transaction is over, as [`crate::FailureKind`] says.

@@ -4,10 +4,15 @@
 //! thread. A driver never retries, and says of every failure what it means for the transaction: aborted, lost, unknown
 //! or refused ([`FailureKind`]). Every wait has a limit, so that a dead server or a deadlock ends as a failure.
 
+mod catalog;
 mod failure;
 mod interface;
+mod mysql;
 mod open;
+mod postgres;
 mod predicate;
+mod sql;
+mod sqlite;
 mod url;
 
 pub use failure::{Failure, FailureKind};

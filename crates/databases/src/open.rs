@@ -1,13 +1,16 @@
 //! From a URL to its driver.
 
+use crate::mysql::Mysql;
+use crate::postgres::Postgres;
+use crate::sqlite::Sqlite;
 use crate::{Database, Failure, Url};
 
 /// The URLs that are understood, for messages.
-const SCHEMES: &str = "sqlite:PATH";
+const SCHEMES: &str = "sqlite:PATH, postgres://..., mysql://..., mariadb://...";
 
 /// Opens a database; several URLs are several nodes of one.
 ///
-/// The kinds of URL are in [`Url`]. Nothing is created or changed before [`Database::prepare`].
+/// A server is asked for its version; nothing is created or changed before [`Database::prepare`].
 pub fn open(urls: &[Url]) -> Result<Box<dyn Database>, Failure> {
     let Some(first) = urls.first() else {
         return Err(Failure::refused("no database was named"));
@@ -15,5 +18,16 @@ pub fn open(urls: &[Url]) -> Result<Box<dyn Database>, Failure> {
     if let Some(other) = urls.iter().find(|url| url.scheme() != first.scheme()) {
         return Err(Failure::refused(format!("{first} and {other} are not nodes of one database")));
     }
-    Err(Failure::refused(format!("no driver for {}:, expected one of {SCHEMES}", first.scheme())))
+    match first.scheme() {
+        "postgres" | "postgresql" => return Ok(Box::new(Postgres::open(urls)?)),
+        "mysql" | "mariadb" => return Ok(Box::new(Mysql::open(urls)?)),
+        _ => {}
+    }
+    if urls.len() > 1 {
+        return Err(Failure::refused(format!("{first} has no nodes: only servers may have several URLs")));
+    }
+    match first.scheme() {
+        "sqlite" => Ok(Box::new(Sqlite::open(first)?)),
+        other => Err(Failure::refused(format!("no driver for `{other}:`, expected one of {SCHEMES}"))),
+    }
 }

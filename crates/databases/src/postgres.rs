@@ -1,0 +1,394 @@
+//! PostgreSQL: `postgres://user@host:port/database?lock-timeout-ms=10000&statement-timeout-ms=30000`.
+//!
+//! Each session has a connection and a small runtime of its own, driven only while a call waits, so a call is one trip
+//! to the server and no thread stands beside it. Statements are prepared once per session. Every call has a limit on
+//! this side too, for a server that is stopped but whose machine still answers.
+//! The password comes from the URL, `PGPASSWORD` or `ISOSCOPE_PASSWORD`. There is no TLS: use it on a network that you
+//! trust.
+
+mod failure;
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::future::Future;
+use std::time::Duration;
+
+use history::Datum;
+use tokio::runtime::Runtime;
+use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, private::BytesMut};
+use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage};
+
+use self::failure::{Moment, failure, timed_out};
+use crate::catalog::Catalog;
+use crate::sql::{self, POSTGRES, Query};
+use crate::{
+    Answer, Database, Description, Failure, Session, Setting, Statement, StatementKind, Table, Url, Watcher,
+};
+
+const LOCK_TIMEOUT_MS: u64 = 10_000;
+const STATEMENT_TIMEOUT_MS: u64 = 30_000;
+/// How much longer than the server this side waits.
+const GRACE: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const PREPARED_STATEMENTS: usize = 200;
+/// Where a password may be, beside the URL.
+const PASSWORD_VARIABLES: &[&str] = &["PGPASSWORD"];
+
+/// A server, or several that are nodes of one database.
+pub(crate) struct Postgres {
+    nodes: Vec<Node>,
+    catalog: Catalog,
+    version: String,
+}
+
+#[derive(Clone)]
+struct Node {
+    url: Url,
+    config: Config,
+    call_limit: Duration,
+}
+
+impl Postgres {
+    pub fn open(urls: &[Url]) -> Result<Self, Failure> {
+        let nodes: Vec<_> = urls.iter().map(Node::new).collect::<Result<_, _>>()?;
+        let connection = nodes[0].connect()?;
+        let version = connection.value("SHOW server_version")?;
+        Ok(Self { nodes, catalog: Catalog::default(), version })
+    }
+
+    fn node(&self, node: usize) -> Result<&Node, Failure> {
+        self.nodes.get(node).ok_or_else(|| Failure::refused(format!("there is no node {node}")))
+    }
+}
+
+impl Node {
+    fn new(url: &Url) -> Result<Self, Failure> {
+        url.allow_parameters(&["lock-timeout-ms", "statement-timeout-ms", "socket", "options"])?;
+        let lock_ms = url.number("lock-timeout-ms")?.unwrap_or(LOCK_TIMEOUT_MS);
+        let statement_ms = url.number("statement-timeout-ms")?.unwrap_or(STATEMENT_TIMEOUT_MS);
+        let more = url.parameter("options").unwrap_or("");
+        let mut config = Config::new();
+        config
+            .application_name("isoscope")
+            .options(format!("-c lock_timeout={lock_ms} -c statement_timeout={statement_ms} {more}"))
+            .connect_timeout(CONNECT_TIMEOUT)
+            .keepalives_idle(Duration::from_secs(5))
+            .keepalives_interval(Duration::from_secs(2))
+            .keepalives_retries(3)
+            .tcp_user_timeout(CONNECT_TIMEOUT)
+            .user(url.user().unwrap_or("postgres"));
+        match url.parameter("socket") {
+            Some(folder) => config.host_path(folder),
+            None => config.host(url.host().unwrap_or("localhost")),
+        };
+        config.port(url.port().unwrap_or(5432));
+        if !url.path().is_empty() {
+            config.dbname(url.path());
+        }
+        if let Some(password) = url.password(PASSWORD_VARIABLES) {
+            config.password(password);
+        }
+        Ok(Self { url: url.clone(), config, call_limit: Duration::from_millis(statement_ms) + GRACE })
+    }
+
+    fn connect(&self) -> Result<Connection, Failure> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| Failure::refused(format!("no runtime for a connection: {error}")))?;
+        let connecting =
+            async { tokio::time::timeout(CONNECT_TIMEOUT + GRACE, self.config.connect(NoTls)).await };
+        let (client, driver) = match runtime.block_on(connecting) {
+            Ok(Ok(connected)) => connected,
+            Ok(Err(error)) => return Err(failure(&error, Moment::Connecting, &self.url)),
+            Err(_) => return Err(timed_out(Moment::Connecting)),
+        };
+        runtime.spawn(async move {
+            // What goes wrong here reaches the client's calls as a closed connection.
+            let _ = driver.await;
+        });
+        Ok(Connection {
+            runtime,
+            client,
+            node: self.clone(),
+            prepared: HashMap::new(),
+            is_given_up: Cell::new(false),
+        })
+    }
+}
+
+impl Database for Postgres {
+    fn describe(&self) -> Description {
+        Description {
+            product: "PostgreSQL".into(),
+            version: self.version.clone(),
+            urls: self.nodes.iter().map(|node| node.url.to_string()).collect(),
+        }
+    }
+
+    fn settings(&self) -> Vec<Setting> {
+        let names = ["read-uncommitted", "read-committed", "repeatable-read", "serializable"];
+        Setting::list(&names, "read-committed")
+    }
+
+    fn prepare(&self, tables: &[Table]) -> Result<(), Failure> {
+        self.catalog.prepare(tables)?;
+        let mut connection = self.nodes[0].connect()?;
+        connection.batch("BEGIN", Moment::InTransaction)?;
+        for table in tables {
+            connection.batch(&sql::drop_table(table, &POSTGRES), Moment::InTransaction)?;
+            connection.batch(&sql::create(table, &POSTGRES), Moment::InTransaction)?;
+            for query in sql::fill(table, &POSTGRES) {
+                connection.query(&query)?;
+            }
+        }
+        connection.batch("COMMIT", Moment::Committing)
+    }
+
+    fn connect(&self, node: usize) -> Result<Box<dyn Session>, Failure> {
+        let connection = self.node(node)?.connect()?;
+        let id = connection.value("SELECT pg_backend_pid()")?.parse().ok();
+        let catalog = self.catalog.clone();
+        Ok(Box::new(PostgresSession { connection, catalog, id, is_open: false }))
+    }
+
+    fn node_count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    fn supports(&self, _kind: StatementKind) -> bool {
+        true
+    }
+
+    fn watcher(&self) -> Option<Box<dyn Watcher>> {
+        let connection = self.nodes[0].connect().ok()?;
+        Some(Box::new(PostgresWatcher { connection }))
+    }
+
+    fn drop_connection(&self, node: usize, session: u64) -> Result<(), Failure> {
+        let connection = self.node(node)?.connect()?;
+        connection.batch(&format!("SELECT pg_terminate_backend({session})"), Moment::InTransaction)
+    }
+}
+
+/// A connection with what drives it.
+struct Connection {
+    runtime: Runtime,
+    client: Client,
+    node: Node,
+    prepared: HashMap<String, tokio_postgres::Statement>,
+    /// An answer did not come in time, so that nobody knows what the next one would belong to.
+    is_given_up: Cell<bool>,
+}
+
+impl Connection {
+    /// Waits for an answer, but not for ever.
+    fn wait<T>(
+        &self,
+        moment: Moment,
+        call: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, Failure> {
+        if self.is_given_up.get() {
+            return Err(timed_out(moment));
+        }
+        let limited = async { tokio::time::timeout(self.node.call_limit, call).await };
+        match self.runtime.block_on(limited) {
+            Ok(answer) => answer.map_err(|error| failure(&error, moment, &self.node.url)),
+            Err(_) => {
+                self.is_given_up.set(true);
+                Err(timed_out(moment))
+            }
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.is_given_up.get() || self.client.is_closed()
+    }
+
+    fn batch(&self, text: &str, moment: Moment) -> Result<(), Failure> {
+        self.wait(moment, self.client.batch_execute(text))
+    }
+
+    /// The first column of the first row, as text.
+    fn value(&self, text: &str) -> Result<String, Failure> {
+        match self.free_sql(text)? {
+            Answer::Rows(rows) if !rows.is_empty() => Ok(match &rows[0].0 {
+                Datum::Str(text) => text.to_string(),
+                other => other.to_string(),
+            }),
+            _ => Err(Failure::refused(format!("`{text}` returned nothing"))),
+        }
+    }
+
+    fn query(&mut self, query: &Query) -> Result<Answer, Failure> {
+        let statement = self.prepared(&query.text)?;
+        let parameters: Vec<_> = query.parameters.iter().map(Parameter).collect();
+        let parameters: Vec<&(dyn ToSql + Sync)> = parameters.iter().map(|one| one as _).collect();
+        if !query.returns_rows() {
+            let count = self.wait(Moment::InTransaction, self.client.execute(&statement, &parameters))?;
+            return Ok(query.answer_count(count));
+        }
+        let rows = self.wait(Moment::InTransaction, self.client.query(&statement, &parameters))?;
+        let row = |row: &tokio_postgres::Row| -> Result<Vec<Datum>, tokio_postgres::Error> {
+            (0..row.len()).map(|place| row.try_get::<_, Held>(place).map(|held| held.0)).collect()
+        };
+        let rows = rows.iter().map(row).collect::<Result<_, _>>();
+        let rows = rows.map_err(|error| failure(&error, Moment::InTransaction, &self.node.url))?;
+        Ok(query.answer_rows(rows))
+    }
+
+    fn prepared(&mut self, text: &str) -> Result<tokio_postgres::Statement, Failure> {
+        if let Some(statement) = self.prepared.get(text) {
+            return Ok(statement.clone());
+        }
+        let statement = self.wait(Moment::InTransaction, self.client.prepare(text))?;
+        if self.prepared.len() >= PREPARED_STATEMENTS {
+            self.prepared.clear();
+        }
+        self.prepared.insert(text.into(), statement.clone());
+        Ok(statement)
+    }
+
+    /// Sends SQL as it stands; values come back as text, and what looks like an integer is taken for one.
+    fn free_sql(&self, text: &str) -> Result<Answer, Failure> {
+        let messages = self.wait(Moment::InTransaction, self.client.simple_query(text))?;
+        let mut rows = Vec::new();
+        let mut has_rows = false;
+        let mut count = 0;
+        for message in messages {
+            match message {
+                SimpleQueryMessage::RowDescription(_) => has_rows = true,
+                SimpleQueryMessage::Row(row) => {
+                    let columns =
+                        (0..row.len()).map(|place| row.get(place).map_or(Datum::Nil, datum_from_text));
+                    rows.push(sql::split_key(columns.collect()));
+                }
+                SimpleQueryMessage::CommandComplete(rows) => count = rows,
+                _ => {}
+            }
+        }
+        Ok(if has_rows { Answer::Rows(rows) } else { Answer::Count(count) })
+    }
+}
+
+fn datum_from_text(text: &str) -> Datum {
+    text.parse().map_or_else(|_| Datum::str(text), Datum::Int)
+}
+
+struct PostgresSession {
+    connection: Connection,
+    catalog: Catalog,
+    id: Option<u64>,
+    is_open: bool,
+}
+
+impl Session for PostgresSession {
+    fn begin(&mut self, setting: &Setting) -> Result<(), Failure> {
+        let text = match setting.name.as_str() {
+            "read-uncommitted" => "BEGIN ISOLATION LEVEL READ UNCOMMITTED",
+            "read-committed" => "BEGIN ISOLATION LEVEL READ COMMITTED",
+            "repeatable-read" => "BEGIN ISOLATION LEVEL REPEATABLE READ",
+            "serializable" => "BEGIN ISOLATION LEVEL SERIALIZABLE",
+            other => return Err(Failure::refused(format!("PostgreSQL has no setting {other}"))),
+        };
+        self.abort()?;
+        self.connection.batch(text, Moment::InTransaction)?;
+        self.is_open = true;
+        Ok(())
+    }
+
+    fn execute(&mut self, statement: &Statement) -> Result<Answer, Failure> {
+        let answer = match statement {
+            Statement::Sql(text) => self.connection.free_sql(text),
+            _ => sql::compile(statement, &POSTGRES, &self.catalog)
+                .and_then(|query| self.connection.query(&query)),
+        };
+        answer.inspect_err(|_| self.roll_back())
+    }
+
+    fn commit(&mut self) -> Result<(), Failure> {
+        if !self.is_open {
+            return Err(Failure::refused("no transaction is open"));
+        }
+        self.is_open = false;
+        self.connection.batch("COMMIT", Moment::Committing)
+    }
+
+    fn abort(&mut self) -> Result<(), Failure> {
+        if !self.is_open {
+            return Ok(());
+        }
+        self.is_open = false;
+        self.connection.batch("ROLLBACK", Moment::InTransaction)
+    }
+
+    fn id(&self) -> Option<u64> {
+        self.id
+    }
+}
+
+impl PostgresSession {
+    /// A failed transaction refuses everything until it is rolled back; one whose connection is lost is so already.
+    fn roll_back(&mut self) {
+        if !self.connection.is_closed() {
+            let _ = self.abort();
+        }
+        self.is_open = false;
+    }
+}
+
+struct PostgresWatcher {
+    connection: Connection,
+}
+
+impl Watcher for PostgresWatcher {
+    fn is_waiting(&mut self, session: u64) -> Result<bool, Failure> {
+        let asked = format!("SELECT cardinality(pg_blocking_pids({session}))");
+        Ok(self.connection.value(&asked)? != "0")
+    }
+}
+
+/// A value on its way to the server: integers as BIGINT, everything else as text.
+#[derive(Debug)]
+struct Parameter<'d>(&'d Datum);
+
+impl ToSql for Parameter<'_> {
+    fn to_sql(
+        &self,
+        kind: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        match self.0 {
+            Datum::Nil => Ok(IsNull::Yes),
+            Datum::Int(int) if *kind == Type::INT8 => int.to_sql(kind, out),
+            Datum::Str(text) if *kind == Type::TEXT => (&**text).to_sql(kind, out),
+            other => Err(format!("{other} is no {kind}").into()),
+        }
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        matches!(*kind, Type::INT8 | Type::TEXT)
+    }
+
+    tokio_postgres::types::to_sql_checked!();
+}
+
+/// A value that came back.
+struct Held(Datum);
+
+impl<'r> FromSql<'r> for Held {
+    fn from_sql(kind: &Type, raw: &'r [u8]) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
+        match *kind {
+            Type::INT8 => i64::from_sql(kind, raw).map(|int| Self(Datum::Int(int))),
+            _ => <&str>::from_sql(kind, raw).map(|text| Self(Datum::str(text))),
+        }
+    }
+
+    fn from_sql_null(_kind: &Type) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
+        Ok(Self(Datum::Nil))
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        matches!(*kind, Type::INT8 | Type::TEXT)
+    }
+}
