@@ -1,11 +1,12 @@
 //! Histories with known verdicts, for every engine to run.
 //!
-//! [`named`] are small ones with a sentence why; [`counterexamples`] are fifteen on which at least one known tool gives a
+//! [`named`] are small ones with a sentence why, and [`rows`] those with rows that come and go; [`counterexamples`] are fifteen on which at least one known tool gives a
 //! wrong answer; [`recordings`] are the large ones of real databases, where the folder with them is at hand.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use certify::Level;
 use formats::{Format, Input, ReadOptions};
 use history::History;
 
@@ -58,18 +59,29 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The named cases of `corpus/named.txt`.
+/// The named cases of `corpus/named.txt`: reads and writes of single keys.
 pub fn named() -> Vec<Case> {
-    let text = read(&folder().join("named.txt"));
+    cases("named.txt", &LEVELS)
+}
+
+/// The cases of `corpus/rows.txt`: ranges, inserts, deletes, lists, recorded versions and predicates.
+///
+/// They give verdicts of the levels that have certificates.
+pub fn rows() -> Vec<Case> {
+    cases("rows.txt", &Level::NAMED.map(|(name, _)| name))
+}
+
+fn cases(file: &str, levels: &[&'static str]) -> Vec<Case> {
+    let text = read(&folder().join(file));
     let mut cases = Vec::new();
     for block in text.split("\n[").skip(1) {
         let (name, rest) = block.split_once("]\n").unwrap_or_else(|| panic!("{block}: no closing bracket"));
-        cases.push(named_case(name, rest));
+        cases.push(named_case(name, rest, levels));
     }
     cases
 }
 
-fn named_case(name: &str, text: &str) -> Case {
+fn named_case(name: &str, text: &str, levels: &[&'static str]) -> Case {
     let field = |field: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(field));
         line.unwrap_or_else(|| panic!("{name}: no line begins with {field:?}")).trim()
@@ -80,11 +92,11 @@ fn named_case(name: &str, text: &str) -> Case {
         name: name.into(),
         why: field("why:").into(),
         history: formats::notation::parse(&history).unwrap_or_else(|error| panic!("{name}: {error}")),
-        verdicts: verdicts(name, field("holds:")),
+        verdicts: verdicts(name, field("holds:"), levels),
     }
 }
 
-fn verdicts(name: &str, holds: &str) -> Vec<(&'static str, bool)> {
+fn verdicts(name: &str, holds: &str, levels: &[&'static str]) -> Vec<(&'static str, bool)> {
     let (listed, listed_hold) = match holds.strip_prefix("all but ") {
         Some(violated) => (violated, false),
         None if holds == "all" => ("", false),
@@ -92,9 +104,9 @@ fn verdicts(name: &str, holds: &str) -> Vec<(&'static str, bool)> {
         None => (holds, true),
     };
     let listed: Vec<&str> = listed.split_whitespace().collect();
-    let unknown = listed.iter().find(|level| !LEVELS.contains(level));
+    let unknown = listed.iter().find(|level| !levels.contains(level));
     assert_eq!(unknown, None, "{name}: no such level");
-    LEVELS.into_iter().map(|level| (level, listed.contains(&level) == listed_hold)).collect()
+    levels.iter().map(|&level| (level, listed.contains(&level) == listed_hold)).collect()
 }
 
 /// The levels of the counterexamples, by the short names of their table.

@@ -23,8 +23,20 @@ fn every_verdict_of_the_corpus_is_that_of_both_oracles() {
 }
 
 #[test]
+fn every_verdict_of_rows_is_that_of_the_oracle() {
+    let cases = corpus::rows();
+    assert!(cases.len() >= 90, "only {} cases", cases.len());
+    for case in &cases {
+        for &(name, holds) in &case.verdicts {
+            let level = Level::named(name).expect("a level with certificates");
+            assert_eq!(oracle::holds(&case.history, &level), holds, "{} at {name}", case.name);
+        }
+    }
+}
+
+#[test]
 fn every_case_says_why_and_has_a_name_of_its_own() {
-    let cases = [corpus::named(), corpus::counterexamples()].concat();
+    let cases = [corpus::named(), corpus::rows(), corpus::counterexamples()].concat();
     let mut names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
     names.sort_unstable();
     names.dedup();
