@@ -5,6 +5,6 @@
 //! Both are pure: the same configuration and seed give the same history, byte for byte.
 
 pub mod plant;
-mod random;
+pub mod random;
 pub mod simulate;
-mod zipf;
+pub mod zipf;

@@ -5,7 +5,7 @@
 
 /// A stream of random numbers.
 #[derive(Clone, Debug)]
-pub(crate) struct Random {
+pub struct Random {
     state: [u64; 4],
 }
 
@@ -65,7 +65,7 @@ impl Random {
 
 /// The finaliser of SplitMix64: spreads every bit of the input over the output.
 #[inline]
-pub(crate) fn mix(input: u64) -> u64 {
+pub fn mix(input: u64) -> u64 {
     let mut z = input;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

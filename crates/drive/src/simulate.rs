@@ -24,6 +24,7 @@ pub use config::{Config, ConfigError, Duplicates, KeyDistribution, Operations};
 pub use fault::Fault;
 pub use level::StoreLevel;
 pub use presets::{PRESETS, Preset, preset};
+pub use workload::{Planned, Workload};
 
 use history::{History, TxnId};
 

@@ -7,7 +7,7 @@ use crate::random::Random;
 
 /// Ranks from 0 to `count - 1`, rank `r` with weight `(r + 1)^-exponent`.
 #[derive(Clone, Debug)]
-pub(crate) struct Zipf {
+pub struct Zipf {
     count: f64,
     exponent: f64,
     integral_at_first: f64,

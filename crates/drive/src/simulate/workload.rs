@@ -1,4 +1,4 @@
-//! What a client wants to do: the next transaction, before it meets the store.
+//! What a client wants to do: the next transaction, before it meets the store, simulated or real.
 
 use super::config::{Config, KeyDistribution, Operations};
 use crate::random::{Random, mix};
@@ -6,10 +6,14 @@ use crate::zipf::Zipf;
 
 /// An operation before its execution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Planned {
+pub enum Planned {
+    /// Reads a register.
     Read(u32),
+    /// Writes a register.
     Write(u32),
+    /// Reads a list.
     ReadList(u32),
+    /// Appends to a list.
     Append(u32),
     /// Inserts the row if it does not exist, and deletes it if it does.
     InsertOrDelete(u32),
@@ -41,7 +45,7 @@ const LAST_VALUE: u32 = i32::MAX as u32;
 
 /// Plans transactions and makes values.
 #[derive(Debug)]
-pub(crate) struct Workload<'c> {
+pub struct Workload<'c> {
     config: &'c Config,
     key_ranks: Option<Zipf>,
     duplicate_values: Option<Zipf>,
@@ -58,6 +62,7 @@ struct ListSlot {
 }
 
 impl<'c> Workload<'c> {
+    /// Begins with no value used; the configuration must be one that [`Config::check`] accepts.
     pub fn new(config: &'c Config) -> Self {
         let key_ranks = match config.distribution {
             KeyDistribution::Zipf { exponent } => Some(Zipf::new(u64::from(config.keys), exponent)),
@@ -107,14 +112,21 @@ impl<'c> Workload<'c> {
 
     /// A value for a write of this key.
     pub fn value(&mut self, random: &mut Random, key: u32) -> u32 {
-        if let (Some(values), Some(duplicates)) = (&self.duplicate_values, self.config.duplicates) {
-            let spread = mix(self.config.seed ^ mix(u64::from(key))) as f64 / u64::MAX as f64;
-            if spread < duplicates.key_share {
-                return values.sample(random) as u32 + 1;
+        match &self.duplicate_values {
+            Some(values) if self.repeats_values(key) => values.sample(random) as u32 + 1,
+            _ => {
+                self.last_value = (self.last_value + 1).min(LAST_VALUE);
+                self.last_value
             }
         }
-        self.last_value = (self.last_value + 1).min(LAST_VALUE);
-        self.last_value
+    }
+
+    /// Whether values of this key are written more than once.
+    pub fn repeats_values(&self, key: u32) -> bool {
+        self.config.duplicates.is_some_and(|duplicates| {
+            let spread = mix(self.config.seed ^ mix(u64::from(key))) as f64 / u64::MAX as f64;
+            spread < duplicates.key_share
+        })
     }
 
     fn plan_read(&mut self, random: &mut Random, key: u32) -> Planned {
