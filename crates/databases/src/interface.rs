@@ -227,6 +227,11 @@ pub trait Session: Send {
 
     /// The server's id of the session, for [`Watcher`] and [`Database::drop_connection`].
     fn id(&self) -> Option<u64>;
+
+    /// How far this client's clock is off: a simulated fault, which the recorder has to apply.
+    fn clock_offset_ns(&self) -> i64 {
+        0
+    }
 }
 
 /// Looks at the server's own views, on a connection of its own.

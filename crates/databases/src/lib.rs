@@ -4,13 +4,19 @@
 //! thread. A driver never retries, and says of every failure what it means for the transaction: aborted, lost, unknown
 //! or refused ([`FailureKind`]). Every wait has a limit, so that a dead server or a deadlock ends as a failure.
 
+mod bytes;
 mod catalog;
 mod failure;
+mod fjall;
 mod interface;
+mod key_value;
 mod mysql;
 mod open;
 mod postgres;
 mod predicate;
+mod redb;
+mod rows;
+mod sim;
 mod sql;
 mod sqlite;
 mod url;
@@ -22,4 +28,5 @@ pub use interface::{
 };
 pub use open::open;
 pub use predicate::{Comparison, Predicate};
+pub use sim::simulated_promise;
 pub use url::Url;

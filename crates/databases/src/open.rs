@@ -2,15 +2,18 @@
 
 use crate::mysql::Mysql;
 use crate::postgres::Postgres;
+use crate::sim::Sim;
 use crate::sqlite::Sqlite;
 use crate::{Database, Failure, Url};
 
 /// The URLs that are understood, for messages.
-const SCHEMES: &str = "sqlite:PATH, postgres://..., mysql://..., mariadb://...";
+const SCHEMES: &str =
+    "sqlite:PATH, fjall:PATH, redb:PATH, sim:LEVEL, postgres://..., mysql://..., mariadb://...";
 
 /// Opens a database; several URLs are several nodes of one.
 ///
-/// A server is asked for its version; nothing is created or changed before [`Database::prepare`].
+/// A server is asked for its version, and an embedded store may create its file; nothing else is changed before
+/// [`Database::prepare`].
 pub fn open(urls: &[Url]) -> Result<Box<dyn Database>, Failure> {
     let Some(first) = urls.first() else {
         return Err(Failure::refused("no database was named"));
@@ -28,6 +31,9 @@ pub fn open(urls: &[Url]) -> Result<Box<dyn Database>, Failure> {
     }
     match first.scheme() {
         "sqlite" => Ok(Box::new(Sqlite::open(first)?)),
+        "fjall" => Ok(Box::new(crate::fjall::open(first)?)),
+        "redb" => Ok(Box::new(crate::redb::open(first)?)),
+        "sim" => Ok(Box::new(Sim::open(first)?)),
         other => Err(Failure::refused(format!("no driver for `{other}:`, expected one of {SCHEMES}"))),
     }
 }

@@ -22,8 +22,9 @@ mod workload;
 
 pub use config::{Config, ConfigError, Duplicates, KeyDistribution, Operations};
 pub use fault::Fault;
-pub use level::StoreLevel;
+pub use level::{Age, Reads, Rules, StoreLevel};
 pub use presets::{PRESETS, Preset, preset};
+pub use store::{INITIAL_STAMP, Replication, Store, Version, View};
 pub use workload::{Planned, Workload};
 
 use history::{History, TxnId};

@@ -17,6 +17,7 @@ pub struct SessionRecorder {
     number: u64,
     open: Option<Open>,
     records_op_times: bool,
+    clock_offset_ns: i64,
 }
 
 /// The transaction in progress.
@@ -28,7 +29,7 @@ struct Open {
 
 impl SessionRecorder {
     pub(crate) fn new(shared: Arc<Shared>, number: u64) -> Self {
-        Self { shared, number, open: None, records_op_times: false }
+        Self { shared, number, open: None, records_op_times: false, clock_offset_ns: 0 }
     }
 
     /// The number of the session in the recording.
@@ -39,6 +40,11 @@ impl SessionRecorder {
     /// Whether the moments of single operations are recorded too; not at first, as lines grow by half.
     pub fn record_op_times(&mut self, records: bool) {
         self.records_op_times = records;
+    }
+
+    /// How far this client's clock is off, for the simulation of one that is; 0 at first.
+    pub fn set_clock_offset_ns(&mut self, offset_ns: i64) {
+        self.clock_offset_ns = offset_ns;
     }
 
     /// The client is about to ask the database to begin: the earliest moment of the transaction.
@@ -55,20 +61,20 @@ impl SessionRecorder {
 
     fn begin_as(&mut self, name: Option<&Datum>) {
         self.give_up();
-        let times = TxnTimes { begin_request: Some(self.shared.now_ns()), ..TxnTimes::default() };
+        let times = TxnTimes { begin_request: Some(self.now_ns()), ..TxnTimes::default() };
         self.open = Some(Open { line: TxnLine::new(self.number, name), times, asked: None });
     }
 
     /// The database answered that the transaction has begun.
     pub fn begun(&mut self) {
-        let now = self.shared.now_ns();
+        let now = self.now_ns();
         self.open().times.begin_response = Some(now);
     }
 
     /// The next operation is about to be sent; without this call an operation has no request time.
     pub fn ask(&mut self) {
         if self.records_op_times {
-            let now = self.shared.now_ns();
+            let now = self.now_ns();
             self.open().asked = Some(now);
         }
     }
@@ -133,7 +139,7 @@ impl SessionRecorder {
 
     /// The client is about to ask the database to commit or to abort.
     pub fn ending(&mut self) {
-        let now = self.shared.now_ns();
+        let now = self.now_ns();
         self.open().times.commit_request = Some(now);
     }
 
@@ -158,8 +164,12 @@ impl SessionRecorder {
         self.open.is_some()
     }
 
+    fn now_ns(&self) -> i64 {
+        self.shared.now_ns() + self.clock_offset_ns
+    }
+
     fn op(&mut self, write: impl FnOnce(&mut TxnLine)) {
-        let response = self.records_op_times.then(|| self.shared.now_ns());
+        let response = self.records_op_times.then(|| self.now_ns());
         let open = self.open();
         write(&mut open.line);
         if response.is_some() {
@@ -168,7 +178,7 @@ impl SessionRecorder {
     }
 
     fn end(&mut self, outcome: Outcome) -> io::Result<()> {
-        let now = self.shared.now_ns();
+        let now = self.now_ns();
         let Open { line, mut times, .. } = self.open.take().expect("begin comes before the end");
         // An unknown transaction may commit later than now.
         times.commit_response = (outcome != Outcome::Unknown).then_some(now);

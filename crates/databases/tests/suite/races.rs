@@ -76,6 +76,8 @@ pub fn count_updates(database: &dyn Database, setting: &Setting, test: &str) {
             });
         }
     });
+    // Where a transaction may see an old state, it sees this one after a while.
+    std::thread::sleep(Duration::from_millis(50));
     let mut session = database.connect(0).unwrap();
     assert_eq!(integer(transaction(&mut *session, setting, &[tables.read(9)]).remove(0)), SESSIONS * EACH);
 }

@@ -48,11 +48,7 @@ impl<'c> Engine<'c> {
         let reads = config.level.rules().reads;
         let keeps_old = matches!(reads, Reads::Snapshot(_) | Reads::Copies) || has(Fault::needs_old_versions);
         let keeps_uncommitted = reads == Reads::Dirty || has(Fault::needs_uncommitted);
-        let replication = Replication {
-            sites,
-            hop_ns: config.replication_ns as i64,
-            is_causal: config.level != StoreLevel::ReadAtomic,
-        };
+        let replication = Replication { sites, hop_ns: config.replication_ns as i64 };
         let initial = match config.operations {
             Operations::Registers => 0,
             Operations::Lists { .. } => EMPTY_LIST,
@@ -177,8 +173,9 @@ impl<'c> Engine<'c> {
             _ => i64::MAX,
         };
         let site = (client.rules.reads == Reads::Copies).then_some(session % self.sites);
-        client.view = View { at, site };
-        client.old_view = View { at: self.now - lag, site: None };
+        let is_causal = self.config.level != StoreLevel::ReadAtomic;
+        client.view = View { at, site, is_causal };
+        client.old_view = View { at: self.now - lag, site: None, is_causal };
     }
 
     fn operation(&mut self, session: u32) {
@@ -258,7 +255,7 @@ impl<'c> Engine<'c> {
         let version = match client.rules.reads {
             Reads::Dirty => self.store.dirty(key),
             Reads::Newest | Reads::NewestEachTime => *self.store.newest(key),
-            Reads::Snapshot(_) | Reads::Copies => self.store.visible(key, client.view),
+            Reads::Snapshot(_) | Reads::Copies => *self.store.visible(key, client.view),
         };
         // A wrong value keeps the stamp of the right version: the store does not notice.
         let wrong = match client.fault {

@@ -60,7 +60,7 @@ impl Fault {
     }
 
     /// What the store does for a transaction that the fault strikes, instead of its own rules.
-    pub(crate) fn change(self, rules: Rules) -> Rules {
+    pub fn change(self, rules: Rules) -> Rules {
         let snapshot = |age| Rules { reads: Reads::Snapshot(age), checks_reads: false, checks_writes: true };
         match self {
             Self::LostUpdate => Rules { checks_writes: false, ..rules },

@@ -92,7 +92,8 @@ impl StoreLevel {
         self == Self::Serial || rules.checks_reads || rules.checks_writes && rules.reads != Reads::Copies
     }
 
-    pub(crate) fn rules(self) -> Rules {
+    /// What the level does for a transaction.
+    pub fn rules(self) -> Rules {
         let (reads, checks_reads, checks_writes) = match self {
             Self::Serial => (Reads::Newest, false, false),
             Self::Serializable => (Reads::Newest, true, false),
@@ -111,7 +112,8 @@ impl StoreLevel {
 
 /// What a level, or a fault in its place, does for one transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Rules {
+pub struct Rules {
+    /// Which version a read sees.
     pub reads: Reads,
     /// At commit every version read must still be the newest.
     pub checks_reads: bool,
@@ -121,7 +123,7 @@ pub(crate) struct Rules {
 
 /// Which version a read sees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Reads {
+pub enum Reads {
     /// The newest committed one; a second read of a key repeats the first.
     Newest,
     /// The newest committed one, every time anew.
@@ -136,7 +138,7 @@ pub(crate) enum Reads {
 
 /// How old a snapshot may be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Age {
+pub enum Age {
     /// The moment of the begin.
     Fresh,
     /// Some earlier moment, but not before the session's last commit.

@@ -1,0 +1,169 @@
+//! Statements without SQL: each as reads and writes of rows by key, for stores that know nothing else.
+
+use history::{Bound, Datum};
+
+use crate::catalog::{Catalog, Shape};
+use crate::{Answer, Failure, Predicate, Statement};
+
+/// The columns of a row.
+pub(crate) type Columns = Vec<Datum>;
+
+/// A transaction of a store of rows. What it writes it must see itself.
+pub(crate) trait RowStore {
+    /// The row of a key.
+    fn get(&mut self, table: &Shape, key: &Datum) -> Result<Option<Columns>, Failure>;
+
+    /// The row of a key, kept from being changed by others, where the store can do that.
+    fn get_for_update(&mut self, _table: &Shape, _key: &Datum) -> Result<Option<Columns>, Failure> {
+        Err(Failure::refused("this store cannot lock what it reads"))
+    }
+
+    /// Puts a row in the place of the one that is there, if any.
+    fn put(&mut self, table: &Shape, key: &Datum, row: Columns) -> Result<(), Failure>;
+
+    /// Removes a row that is there.
+    fn delete(&mut self, table: &Shape, key: &Datum) -> Result<(), Failure>;
+
+    /// The rows between two keys, in the order of the keys.
+    fn scan(&mut self, table: &Shape, from: &Bound, to: &Bound) -> Result<Vec<(Datum, Columns)>, Failure>;
+}
+
+/// Runs a statement.
+pub(crate) fn execute(
+    store: &mut dyn RowStore,
+    catalog: &Catalog,
+    statement: &Statement,
+) -> Result<Answer, Failure> {
+    let Some(table) = statement.table() else {
+        return Err(Failure::refused("this store knows no SQL"));
+    };
+    let shape = &*catalog.table(table)?;
+    match statement {
+        Statement::Read { key, .. } => Ok(Answer::Row(store.get(shape, key)?)),
+        Statement::ReadForUpdate { key, .. } => Ok(Answer::Row(store.get_for_update(shape, key)?)),
+        Statement::Write { key, column, value, .. } => {
+            let place = shape.column(column)?;
+            change(store, shape, key, |row| {
+                row[place] = value.clone();
+                Ok(())
+            })
+        }
+        Statement::Add { key, column, by, .. } => {
+            let place = shape.column(column)?;
+            change(store, shape, key, |row| add(&mut row[place], *by))
+        }
+        Statement::Put { key, values, .. } => {
+            shape.check_width(values)?;
+            store.put(shape, key, values.clone())?;
+            Ok(Answer::Done)
+        }
+        Statement::Append { key, value, .. } => append(store, shape, key, value),
+        Statement::Insert { key, values, .. } => insert(store, shape, key, values),
+        Statement::Delete { key, .. } => {
+            let is_there = store.get(shape, key)?.is_some();
+            if is_there {
+                store.delete(shape, key)?;
+            }
+            Ok(Answer::Count(u64::from(is_there)))
+        }
+        Statement::Range { from, to, .. } => Ok(Answer::Rows(store.scan(shape, from, to)?)),
+        Statement::Select { predicate, .. } => Ok(Answer::Rows(matching(store, shape, predicate)?)),
+        Statement::Update { predicate, set, .. } => update(store, shape, predicate, set),
+        Statement::DeleteWhere { predicate, .. } => {
+            let rows = matching(store, shape, predicate)?;
+            for (key, _) in &rows {
+                store.delete(shape, key)?;
+            }
+            Ok(Answer::Count(rows.len() as u64))
+        }
+        Statement::Sql(_) => unreachable!("it has no table"),
+    }
+}
+
+fn change(
+    store: &mut dyn RowStore,
+    shape: &Shape,
+    key: &Datum,
+    change: impl FnOnce(&mut Columns) -> Result<(), Failure>,
+) -> Result<Answer, Failure> {
+    let Some(mut row) = store.get(shape, key)? else {
+        return Ok(Answer::Count(0));
+    };
+    change(&mut row)?;
+    store.put(shape, key, row)?;
+    Ok(Answer::Count(1))
+}
+
+fn add(value: &mut Datum, by: i64) -> Result<(), Failure> {
+    match value {
+        Datum::Int(held) => {
+            let sum = held.checked_add(by);
+            *held = sum.ok_or_else(|| Failure::refused(format!("{held} + {by} is out of range")))?;
+            Ok(())
+        }
+        other => Err(Failure::refused(format!("{other} is no integer to add to"))),
+    }
+}
+
+fn append(store: &mut dyn RowStore, shape: &Shape, key: &Datum, value: &Datum) -> Result<Answer, Failure> {
+    let element = match value {
+        Datum::Str(text) => text.to_string(),
+        other => other.to_string(),
+    };
+    let mut row = match store.get(shape, key)? {
+        Some(row) => row,
+        None => shape.columns.iter().map(|(_, kind)| Shape::empty_value(*kind)).collect(),
+    };
+    row[0] = match &row[0] {
+        Datum::Str(list) if !list.is_empty() => Datum::str(format!("{list},{element}")),
+        _ => Datum::str(element),
+    };
+    store.put(shape, key, row)?;
+    Ok(Answer::Done)
+}
+
+fn insert(store: &mut dyn RowStore, shape: &Shape, key: &Datum, values: &[Datum]) -> Result<Answer, Failure> {
+    shape.check_width(values)?;
+    if store.get(shape, key)?.is_some() {
+        let message = format!("the key {key} is in table {} already", shape.name);
+        return Err(Failure::aborted(message).with_code("duplicate-key"));
+    }
+    store.put(shape, key, values.to_vec())?;
+    Ok(Answer::Done)
+}
+
+fn update(
+    store: &mut dyn RowStore,
+    shape: &Shape,
+    predicate: &Predicate,
+    set: &[(String, Datum)],
+) -> Result<Answer, Failure> {
+    let set: Vec<_> = set
+        .iter()
+        .map(|(column, value)| shape.column(column).map(|place| (place, value)))
+        .collect::<Result<_, _>>()?;
+    let rows = matching(store, shape, predicate)?;
+    let count = rows.len() as u64;
+    for (key, mut row) in rows {
+        for &(place, value) in &set {
+            row[place] = value.clone();
+        }
+        store.put(shape, &key, row)?;
+    }
+    Ok(Answer::Count(count))
+}
+
+fn matching(
+    store: &mut dyn RowStore,
+    shape: &Shape,
+    predicate: &Predicate,
+) -> Result<Vec<(Datum, Columns)>, Failure> {
+    let mut rows = store.scan(shape, &Bound::Unbounded, &Bound::Unbounded)?;
+    rows.retain(|(key, columns)| {
+        predicate.holds(&|name| match name {
+            "k" => Some(key),
+            _ => shape.column(name).ok().map(|place| &columns[place]),
+        })
+    });
+    Ok(rows)
+}
