@@ -114,7 +114,7 @@ fn circle() -> (History, Certificate) {
 fn read_steps(op: OpId, source: u32, txn: u32) -> [Step; 2] {
     let from = Lit::read_from(op, Source::Txn(TxnId(source)));
     [
-        Step { clause: vec![from], rule: Rule::Sources(op) },
+        Step { clause: vec![from], rule: Rule::Sources(op.into()) },
         Step { clause: vec![!from, Lit::before(Node(source), Node(txn))], rule: Rule::ReadAfterWrite },
     ]
 }

@@ -15,7 +15,7 @@
 //! them needs `not In`. (Without real time they may be thought of in their session instead, and nothing needs it.)
 //! Aborted transactions have no events, and nothing in a clause may name them.
 
-use history::{OpId, TxnId};
+use history::{History, KeyId, OpId, TxnId};
 
 /// An event of the total order, see [`Node::begin`]; or the initial state, which is before all.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -55,13 +55,36 @@ pub enum Source {
     Txn(TxnId),
 }
 
+/// An external read: an operation, and for one that reads several keys the key.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ReadId {
+    /// The operation.
+    pub op: OpId,
+    /// The key, for a range or a predicate.
+    pub key: Option<KeyId>,
+}
+
+impl ReadId {
+    /// The read of a key by an operation.
+    pub fn of(history: &History, op: OpId, key: KeyId) -> Self {
+        let is_one = op.index() < history.op_count() && history.op(op).key().is_some();
+        Self { op, key: (!is_one).then_some(key) }
+    }
+}
+
+impl From<OpId> for ReadId {
+    fn from(op: OpId) -> Self {
+        Self { op, key: None }
+    }
+}
+
 /// Something that is true or false in an explanation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Atom {
     /// The first event is before the second in the total order.
     Before(Node, Node),
-    /// The external read (named by its operation) came from there.
-    ReadFrom(OpId, Source),
+    /// The external read came from there.
+    ReadFrom(ReadId, Source),
     /// A transaction of unknown outcome committed.
     In(TxnId),
 }
@@ -82,8 +105,8 @@ impl Lit {
     }
 
     /// The read came from there.
-    pub fn read_from(read: OpId, source: Source) -> Self {
-        Self { atom: Atom::ReadFrom(read, source), negated: false }
+    pub fn read_from(read: impl Into<ReadId>, source: Source) -> Self {
+        Self { atom: Atom::ReadFrom(read.into(), source), negated: false }
     }
 
     /// The transaction of unknown outcome committed.
@@ -121,11 +144,20 @@ pub enum Rule {
     /// `[INITIAL < a]`.
     Initial,
     /// `[]`: this read contradicts its own transaction (not my own write, not my last write, future read after an own
-    /// write, non-repeatable read). With `not In(s)` for an unknown `s`.
+    /// write, non-repeatable read), or returned a row twice or one that is not in its range. With `not In(s)` for an
+    /// unknown `s`.
     Internal(OpId),
     /// `[ReadFrom(r, t1), ReadFrom(r, t2), ...]`: all sources of `r`, by the values (none at all for a thin-air,
-    /// aborted or intermediate read). With `not In(s)` for an unknown `s`, and without `not In` for the sources.
-    Sources(OpId),
+    /// aborted or intermediate read). A key that a range read did not return was deleted, or not there at first. With
+    /// `not In(s)` for an unknown `s`, and without `not In` for the sources.
+    Sources(ReadId),
+    /// `[commit(t) < install(u)]`: the list that `s` read by this operation has what `t` appended before what `u` did;
+    /// or it has what `t` appended, and not what `u` did, who is not `s`. With `not In(s)` and `not In(u)` for unknown
+    /// `s` and `u`.
+    ListOrder(OpId),
+    /// `[commit(t) < install(u)]`: the recorded version of a key that `t` wrote is before the one that `u` wrote. With
+    /// `not In(t)` and `not In(u)` for unknown `t` and `u`.
+    RecordedOrder,
     /// `[not ReadFrom(r, t), commit(t) < begin(s)]`; with `INITIAL` for the initial state.
     ReadAfterWrite,
     /// `[not ReadFrom(r, t), In(t)]` for an unknown `t`.

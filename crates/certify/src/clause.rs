@@ -1,8 +1,6 @@
 //! A clause as a set of literals, and what a rule looks for in it.
 
-use history::OpId;
-
-use crate::{Atom, Lit, Node, Source};
+use crate::{Atom, Lit, Node, ReadId, Source};
 
 /// A clause as a set: sorted, without repeats.
 pub(crate) struct Clause {
@@ -28,9 +26,9 @@ impl Clause {
         self.befores().next().ok_or_else(|| "the clause has no order literal".into())
     }
 
-    pub fn negated_sources(&self) -> impl Iterator<Item = (OpId, Source)> {
+    pub fn negated_sources(&self) -> impl Iterator<Item = (ReadId, Source)> {
         self.lits.iter().filter(|lit| lit.negated).filter_map(|lit| match lit.atom {
-            Atom::ReadFrom(op, source) => Some((op, source)),
+            Atom::ReadFrom(read, source) => Some((read, source)),
             _ => None,
         })
     }

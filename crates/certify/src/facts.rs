@@ -1,13 +1,13 @@
 //! What the rules of a derivation are checked against: external reads, final writes, and the sources of a read.
 //!
-//! Sorted tables, each built with one pass and one sort; every question is a binary search.
+//! Sorted tables, each built with one pass and one sort; every question is a binary search, but for reads that saw no
+//! row, which look at all writes of their key.
 
-use std::ops::Range;
+use history::{History, InitialDefault, KeyId, Op, OpId, Outcome, TxnId, ValueId};
 
-use history::{History, InitialDefault, KeyId, OpId, Outcome, TxnId, ValueId};
-
-use crate::observe::{EverWritten, Observer, Seen, writes};
-use crate::{Flaw, Source};
+use crate::lists::Appenders;
+use crate::observe::{EverWritten, Held, Look, Observer, Seen, live_ops, writes};
+use crate::{Flaw, ReadId, Source};
 
 /// A read that came from outside its transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,19 +15,31 @@ pub(crate) struct Read {
     pub op: OpId,
     pub txn: TxnId,
     pub key: KeyId,
-    pub value: ValueId,
+    pub look: Look,
+    /// Whether something can have been so: a list must be made of whole appends.
+    pub is_possible: bool,
+}
+
+/// A final write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Write {
+    txn: TxnId,
+    key: KeyId,
+    held: Held,
+    version: Option<i64>,
 }
 
 pub(crate) struct Facts<'h> {
     history: &'h History,
-    /// By operation.
+    /// By operation and key.
     reads: Vec<Read>,
-    /// Reads that contradict their own transaction, by operation.
+    /// Operations that contradict their own transaction.
     contradictions: Vec<OpId>,
-    /// The final writes, by transaction and key.
-    writes: Vec<(TxnId, KeyId, ValueId)>,
+    /// By transaction and key.
+    writes: Vec<Write>,
     /// The same, by key, value and transaction.
-    by_value: Vec<(KeyId, ValueId, TxnId)>,
+    by_value: Vec<Write>,
+    appenders: Option<Appenders>,
     unknown_initial: Option<UnknownInitial>,
 }
 
@@ -46,15 +58,21 @@ impl<'h> Facts<'h> {
             contradictions: Vec::new(),
             writes: Vec::new(),
             by_value: Vec::new(),
+            appenders: None,
             unknown_initial: None,
         };
+        if live_ops(history).any(|(.., op)| matches!(op, Op::Append { .. } | Op::ReadList { .. })) {
+            facts.appenders = Some(Appenders::of(history)?);
+        }
         let mut observer = Observer::new(history);
         for txn in history.txns().filter(|&txn| history.outcome(txn) != Outcome::Aborted) {
             facts.add_reads(&mut observer, txn)?;
             facts.add_writes(txn);
         }
-        facts.by_value = facts.writes.iter().map(|&(txn, key, value)| (key, value, txn)).collect();
-        facts.by_value.sort_unstable();
+        facts.reads.sort_unstable_by_key(|read| (read.op, read.key));
+        facts.contradictions.sort_unstable();
+        facts.by_value = facts.writes.clone();
+        facts.by_value.sort_unstable_by_key(|write| (write.key, write.held.value, write.txn));
         if history.initial().default == InitialDefault::UnknownButOne {
             facts.unknown_initial = Some(UnknownInitial::of(history, &facts.reads));
         }
@@ -62,10 +80,17 @@ impl<'h> Facts<'h> {
     }
 
     fn add_reads(&mut self, observer: &mut Observer, txn: TxnId) -> Result<(), Flaw> {
-        let (reads, contradictions) = (&mut self.reads, &mut self.contradictions);
-        observer.visit(self.history, txn, |seen| {
+        let history = self.history;
+        let (reads, contradictions, appenders) =
+            (&mut self.reads, &mut self.contradictions, &self.appenders);
+        observer.visit(history, txn, |seen| {
             match seen {
-                Seen::External { op, key, value } => reads.push(Read { op, txn, key, value }),
+                Seen::External { op, key, look } => {
+                    let is_list = matches!(history.op(op), Op::ReadList { .. });
+                    let made_of = || appenders.as_ref().and_then(|all| all.made_of(history, op));
+                    let is_possible = !is_list || made_of().is_some();
+                    reads.push(Read { op, txn, key, look, is_possible });
+                }
                 Seen::Contradiction { op, .. } => contradictions.push(op),
             }
             Ok(())
@@ -73,12 +98,17 @@ impl<'h> Facts<'h> {
     }
 
     fn add_writes(&mut self, txn: TxnId) {
-        let mut own: Vec<(KeyId, ValueId)> = writes(self.history, txn).collect();
+        let history = self.history;
+        let own = writes(history, txn).map(|(key, held, op)| {
+            let version = if history.has_versions() { history.op_version(op) } else { None };
+            Write { txn, key, held, version }
+        });
+        let mut own: Vec<Write> = own.collect();
         // The last write of a key is the final one: reversed, it is the first of its key, which `dedup` keeps.
         own.reverse();
-        own.sort_by_key(|&(key, _)| key);
-        own.dedup_by_key(|&mut (key, _)| key);
-        self.writes.extend(own.into_iter().map(|(key, value)| (txn, key, value)));
+        own.sort_by_key(|write| write.key);
+        own.dedup_by_key(|write| write.key);
+        self.writes.extend(own);
     }
 
     /// Whether a transaction is in the history and may have committed.
@@ -90,9 +120,10 @@ impl<'h> Facts<'h> {
         self.history.outcome(txn) == Outcome::Unknown
     }
 
-    pub fn read(&self, op: OpId) -> Option<Read> {
-        let place = self.reads.binary_search_by_key(&op, |read| read.op).ok()?;
-        Some(self.reads[place])
+    pub fn read(&self, id: ReadId) -> Option<Read> {
+        let start = self.reads.partition_point(|read| read.op < id.op);
+        let of_op = self.reads[start..].iter().take_while(|read| read.op == id.op);
+        of_op.copied().find(|read| ReadId::of(self.history, read.op, read.key) == id)
     }
 
     pub fn is_contradiction(&self, op: OpId) -> bool {
@@ -100,36 +131,62 @@ impl<'h> Facts<'h> {
     }
 
     pub fn writes_key(&self, txn: TxnId, key: KeyId) -> bool {
-        self.writes.binary_search_by_key(&(txn, key), |&(txn, key, _)| (txn, key)).is_ok()
+        self.write(txn, key).is_some()
+    }
+
+    fn write(&self, txn: TxnId, key: KeyId) -> Option<&Write> {
+        let place = self.writes.binary_search_by_key(&(txn, key), |write| (write.txn, write.key)).ok()?;
+        Some(&self.writes[place])
     }
 
     /// Whether two transactions write a common key.
     pub fn conflict(&self, t: TxnId, u: TxnId) -> bool {
         let (of_t, of_u) = (self.writes_of(t), self.writes_of(u));
         let (few, many) = if of_t.len() < of_u.len() { (of_t, u) } else { (of_u, t) };
-        few.iter().any(|&(_, key, _)| self.writes_key(many, key))
+        few.iter().any(|write| self.writes_key(many, write.key))
     }
 
-    fn writes_of(&self, txn: TxnId) -> &[(TxnId, KeyId, ValueId)] {
-        let start = self.writes.partition_point(|&(writer, ..)| writer < txn);
-        let end = self.writes.partition_point(|&(writer, ..)| writer <= txn);
+    fn writes_of(&self, txn: TxnId) -> &[Write] {
+        let start = self.writes.partition_point(|write| write.txn < txn);
+        let end = self.writes.partition_point(|write| write.txn <= txn);
         &self.writes[start..end]
+    }
+
+    /// Whether the recorded versions say that one transaction wrote a key before another one did.
+    pub fn is_recorded_earlier(&self, t: TxnId, u: TxnId) -> bool {
+        self.writes_of(t).iter().any(|earlier| {
+            let later = self.write(u, earlier.key).and_then(|write| write.version);
+            matches!((earlier.version, later), (Some(earlier), Some(later)) if earlier < later)
+        })
+    }
+
+    /// The list that an external read saw: its key, and the transactions that it is made of.
+    pub fn list(&self, op: OpId) -> Option<(KeyId, Vec<TxnId>)> {
+        let read = self.read(op.into()).filter(|read| read.is_possible)?;
+        Some((read.key, self.appenders.as_ref()?.made_of(self.history, op)?))
     }
 
     /// How many sources a read has.
     pub fn source_count(&self, read: &Read) -> usize {
-        let range = self.same_value(read);
-        let own = self.by_value[range.clone()].binary_search_by_key(&read.txn, |&(_, _, txn)| txn).is_ok();
-        range.len() - usize::from(own) + usize::from(self.may_be_initial(read))
+        let writes = self.candidates(read).iter().filter(|write| self.may_come_from(read, write)).count();
+        writes + usize::from(self.may_be_initial(read))
     }
 
     /// Whether a read may have come from there, by its value.
     pub fn is_source(&self, read: &Read, source: Source) -> bool {
         match source {
             Source::Initial => self.may_be_initial(read),
-            Source::Txn(txn) if txn == read.txn => false,
-            Source::Txn(txn) => self.by_value.binary_search(&(read.key, read.value, txn)).is_ok(),
+            Source::Txn(txn) => self.write(txn, read.key).is_some_and(|write| self.may_come_from(read, write)),
         }
+    }
+
+    fn may_come_from(&self, read: &Read, write: &Write) -> bool {
+        let seen = if self.history.has_versions() { self.history.op_version(read.op) } else { None };
+        let is_version = match (seen, write.version) {
+            (Some(seen), Some(version)) => seen == version,
+            _ => true,
+        };
+        read.is_possible && write.txn != read.txn && read.look.fits(write.held) && is_version
     }
 
     /// The initial value of a key was not recorded.
@@ -137,19 +194,24 @@ impl<'h> Facts<'h> {
         self.history.initial().value_of(key).is_none()
     }
 
-    fn same_value(&self, read: &Read) -> Range<usize> {
-        let wanted = (read.key, read.value);
-        let start = self.by_value.partition_point(|&(key, value, _)| (key, value) < wanted);
-        let end = self.by_value.partition_point(|&(key, value, _)| (key, value) <= wanted);
-        start..end
+    /// Writes among which all sources of a read are.
+    fn candidates(&self, read: &Read) -> &[Write] {
+        let (from, to) = match read.look {
+            Look::Plain(ValueId::NIL) | Look::Nothing => ((read.key, ValueId(0)), (read.key, ValueId(u32::MAX))),
+            look => ((read.key, look.value()), (read.key, look.value())),
+        };
+        let start = self.by_value.partition_point(|write| (write.key, write.held.value) < from);
+        let end = self.by_value.partition_point(|write| (write.key, write.held.value) <= to);
+        &self.by_value[start..end]
     }
 
     fn may_be_initial(&self, read: &Read) -> bool {
-        match (self.history.initial().value_of(read.key), &self.unknown_initial) {
-            (Some(value), _) => value == read.value,
+        let is_possible = match (self.history.initial().value_of(read.key), &self.unknown_initial) {
+            (Some(value), _) => read.look.fits(Held::initially(value)),
             (None, Some(unknown)) => unknown.may_be(read),
             (None, None) => false,
-        }
+        };
+        read.is_possible && is_possible
     }
 }
 
@@ -158,8 +220,8 @@ impl UnknownInitial {
         let mut unknown =
             Self { ever_written: EverWritten::of(history), pinned: vec![None; history.keys().len()] };
         for read in reads.iter().filter(|read| history.outcome(read.txn) == Outcome::Committed) {
-            if !unknown.ever_written.contains(read.key, read.value) {
-                unknown.pinned[read.key.index()].get_or_insert(read.value);
+            if !unknown.ever_written.contains(read.key, read.look.value()) {
+                unknown.pinned[read.key.index()].get_or_insert(read.look.value());
             }
         }
         unknown
@@ -167,8 +229,12 @@ impl UnknownInitial {
 
     fn may_be(&self, read: &Read) -> bool {
         match self.pinned[read.key.index()] {
-            Some(value) => value == read.value,
-            None => !self.ever_written.contains(read.key, read.value),
+            Some(value) => read.look.fits(Held::initially(value)),
+            // A row that was deleted later may have been missing at first.
+            None => {
+                read.look.fits(Held::initially(ValueId::NIL))
+                    || !self.ever_written.contains(read.key, read.look.value())
+            }
         }
     }
 }

@@ -9,7 +9,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use history::{Datum, History, InitialDefault, KeyId, Op, OpId, Outcome, TxnId, ValueId};
+use history::{Bound, Datum, History, InitialDefault, KeyId, Op, OpId, Outcome, Row, TxnId, ValueId};
 
 /// The fingerprint of a history.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -30,7 +30,7 @@ impl Fingerprint {
 }
 
 /// Changes whenever the meaning of the number does.
-const FORM: u64 = 1;
+const FORM: u64 = 2;
 
 /// Prints 32 hexadecimal digits.
 impl fmt::Display for Fingerprint {
@@ -205,6 +205,9 @@ impl<'h> Words<'h> {
             if any_failed {
                 self.add(u64::from(self.history.is_failed(op)));
             }
+            if let Some(version) = self.history.op_version(op) {
+                self.add(version as u64 | 1 << 63);
+            }
             self.op(self.history.op(op));
         }
     }
@@ -221,10 +224,33 @@ impl<'h> Words<'h> {
                 self.add(list.map_or(u64::MAX, |list| list.len() as u64));
                 list.into_iter().flatten().for_each(|&value| self.value(value));
             }
+            Op::RangeRead(range) => {
+                self.add(6 << 1);
+                self.bound(&range.from);
+                self.bound(&range.to);
+                self.rows(range.rows.as_deref());
+            }
             // These have no certificates yet; their debug forms tell them apart within one reader.
-            Op::RangeRead(range) => self.mix.add_bytes(format!("{range:?}").as_bytes()),
             Op::PredicateRead(read) => self.mix.add_bytes(format!("{read:?}").as_bytes()),
             Op::PredicateWrite(write) => self.mix.add_bytes(format!("{write:?}").as_bytes()),
+        }
+    }
+
+    fn bound(&mut self, bound: &Bound) {
+        match bound {
+            Bound::Unbounded => self.add(0),
+            Bound::Included(datum) => add_datum(&mut self.mix, datum),
+            Bound::Excluded(datum) => {
+                self.add(1);
+                add_datum(&mut self.mix, datum);
+            }
+        }
+    }
+
+    fn rows(&mut self, rows: Option<&[Row]>) {
+        self.add(rows.map_or(u64::MAX, |rows| rows.len() as u64));
+        for row in rows.into_iter().flatten() {
+            self.one(u64::from(row.is_dead), row.key, Some(row.value));
         }
     }
 

@@ -1,11 +1,12 @@
 //! Events and literals as text, the same in certificate files and in flaws.
 //!
 //! `t3` is the one event of transaction 3, `b3` and `c3` are its begin and its commit, `init` is the initial state;
-//! `b3<c4`, `r15=t3`, `r15=init` and `in5` are the atoms, and `!` negates the last three kinds.
+//! `b3<c4`, `r15=t3`, `r15=init` and `in5` are the atoms, and `!` negates the last three kinds. `r15.2=t3` is about the
+//! key 2 of a range or predicate that operation 15 read.
 
 use std::fmt;
 
-use crate::{Atom, Lit, Node, Source};
+use crate::{Atom, Lit, Node, ReadId, Source};
 
 /// An event, for a level with this many events per transaction.
 pub(crate) struct NodeText(pub Node, pub u32);
@@ -38,9 +39,21 @@ impl fmt::Display for LitText {
             Atom::Before(a, b) => {
                 write!(out, "{}<{}", NodeText(a, events_per_txn), NodeText(b, events_per_txn))
             }
-            Atom::ReadFrom(read, Source::Initial) => write!(out, "r{}=init", read.0),
-            Atom::ReadFrom(read, Source::Txn(txn)) => write!(out, "r{}=t{}", read.0, txn.0),
+            Atom::ReadFrom(read, Source::Initial) => write!(out, "{}=init", ReadText(read)),
+            Atom::ReadFrom(read, Source::Txn(txn)) => write!(out, "{}=t{}", ReadText(read), txn.0),
             Atom::In(txn) => write!(out, "in{}", txn.0),
+        }
+    }
+}
+
+/// A read.
+pub(crate) struct ReadText(pub ReadId);
+
+impl fmt::Display for ReadText {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            ReadId { op, key: None } => write!(out, "r{}", op.0),
+            ReadId { op, key: Some(key) } => write!(out, "r{}.{}", op.0, key.0),
         }
     }
 }

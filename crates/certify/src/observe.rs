@@ -1,29 +1,120 @@
 //! What a transaction's operations say about other transactions, and whether they contradict each other.
 //!
-//! One pass over the operations with a stamp per key, written apart from the index that the engines use.
+//! One pass over the operations with a stamp per key, written apart from the index that the engines use. A range read is
+//! taken as a read of each known key between its bounds.
 
-use history::{History, KeyId, Op, OpId, Outcome, TxnId, ValueId};
+use history::{Datum, History, KeyId, Op, OpId, Outcome, RangeRead, TxnId, ValueId};
 
-use crate::{Flaw, Place};
+use crate::{Flaw, Level, Place};
+
+/// What a key holds: a value, or nothing but perhaps the mark of a delete.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Held {
+    pub value: ValueId,
+    pub is_dead: bool,
+}
+
+impl Held {
+    /// What a key holds at first.
+    pub fn initially(value: ValueId) -> Self {
+        Self { value, is_dead: value == ValueId::NIL }
+    }
+}
+
+/// What was seen of a key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Look {
+    /// By a read of the key: this value or mark; nil for no row.
+    Plain(ValueId),
+    /// By a range: a row with this value.
+    Row(ValueId),
+    /// By a range: a deleted row with this mark.
+    Mark(ValueId),
+    /// By a range: no row.
+    Nothing,
+}
+
+impl Look {
+    pub fn fits(self, held: Held) -> bool {
+        match self {
+            Self::Plain(ValueId::NIL) => held.is_dead || held.value == ValueId::NIL,
+            Self::Plain(value) => held.value == value,
+            Self::Row(value) => held == Held { value, is_dead: false },
+            Self::Mark(value) => held == Held { value, is_dead: true },
+            Self::Nothing => held.is_dead,
+        }
+    }
+
+    /// The value that was seen, if it was one.
+    pub fn value(self) -> ValueId {
+        match self {
+            Self::Plain(value) | Self::Row(value) | Self::Mark(value) => value,
+            Self::Nothing => ValueId::NIL,
+        }
+    }
+
+    /// Whether some state fits both, in a history whose deletes leave marks or not.
+    fn agrees(self, other: Self, has_marks: bool) -> bool {
+        let is_row = |look: Self| matches!(look, Self::Row(_));
+        let is_gone = |look: Self| matches!(look, Self::Mark(_) | Self::Nothing);
+        if is_row(self) && is_gone(other) || is_gone(self) && is_row(other) {
+            return false;
+        }
+        // What is not there may have left a mark, which a plain read shows.
+        let may_be_mark = |look: Self| has_marks && look.value() == ValueId::NIL && !is_row(look);
+        let may_be_gone = |look: Self| !is_row(look);
+        self.value() == other.value()
+            || may_be_mark(self) && may_be_gone(other)
+            || may_be_mark(other) && may_be_gone(self)
+    }
+}
 
 /// What a read says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Seen {
-    /// The first that the transaction knows of a key comes from outside.
-    External { op: OpId, key: KeyId, value: ValueId },
-    /// The transaction wrote or read the key before, and what it sees now is something else.
-    Contradiction { op: OpId, expected: ValueId },
+    /// The transaction did not write the key before, and saw it from outside.
+    External { op: OpId, key: KeyId, look: Look },
+    /// The transaction wrote or read the key before, and what it sees now is something else; or it was given a row
+    /// twice, or one that is not in its range.
+    Contradiction { op: OpId },
 }
 
-/// What the transaction at hand knows of each key.
-pub(crate) struct Observer {
-    known: Vec<(u64, ValueId)>,
+/// What the transaction at hand knows of a key.
+#[derive(Clone, Copy)]
+struct Known {
     stamp: u64,
+    look: Look,
+    written: Option<Held>,
+    appended: u32,
+}
+
+pub(crate) struct Observer {
+    known: Vec<Known>,
+    stamp: u64,
+    /// All keys in order, for ranges.
+    keys: Vec<KeyId>,
+    /// For each key the stamp of the last range that returned it, and how.
+    returned: Vec<(u64, Look)>,
+    ranges: u64,
+    has_marks: bool,
 }
 
 impl Observer {
     pub fn new(history: &History) -> Self {
-        Self { known: vec![(0, ValueId::NIL); history.keys().len()], stamp: 0 }
+        let unknown = Known { stamp: 0, look: Look::Nothing, written: None, appended: 0 };
+        let has_ranges = live_ops(history).any(|(_, _, op)| matches!(op, Op::RangeRead(_)));
+        let mut keys: Vec<KeyId> = (0..history.keys().len()).map(KeyId::from_index).collect();
+        if has_ranges {
+            keys.sort_by_key(|&key| history.keys().original(key));
+        }
+        Self {
+            known: vec![unknown; history.keys().len()],
+            stamp: 0,
+            returned: vec![(0, Look::Nothing); if has_ranges { keys.len() } else { 0 }],
+            keys,
+            ranges: 0,
+            has_marks: history.has_marks(),
+        }
     }
 
     /// Visits the external and the contradictory reads of a transaction in program order, until one is refused.
@@ -35,45 +126,168 @@ impl Observer {
     ) -> Result<(), Flaw> {
         self.stamp += 1;
         for (id, op) in history.ops(txn) {
-            if let Op::Read { key, value: Some(value) } = op {
-                if let Some(seen) = self.read(id, key, value) {
-                    visitor(seen)?;
+            match op {
+                Op::Read { key, value: Some(value) } => self.look(id, key, Look::Plain(value), &mut visitor)?,
+                Op::ReadList { key, list: Some(list) } => self.list(history, id, key, list, &mut visitor)?,
+                Op::RangeRead(range) => self.range(history, id, range, &mut visitor)?,
+                Op::Append { key, .. } => {
+                    let known = self.known(key);
+                    known.appended += 1;
                 }
-            } else if let (Some(key), Some(value)) = (op.key(), op.written()) {
-                self.known[key.index()] = (self.stamp, value);
+                _ => {
+                    if let (Some(key), Some(held)) = (op.key(), left_by(&op)) {
+                        self.known(key).written = Some(held);
+                    }
+                }
             }
         }
         Ok(())
     }
 
-    fn read(&mut self, op: OpId, key: KeyId, value: ValueId) -> Option<Seen> {
-        let (stamp, expected) = self.known[key.index()];
-        if stamp != self.stamp {
-            self.known[key.index()] = (self.stamp, value);
-            return Some(Seen::External { op, key, value });
+    /// What is known of a key, made anew for a new transaction.
+    fn known(&mut self, key: KeyId) -> &mut Known {
+        let known = &mut self.known[key.index()];
+        if known.stamp != self.stamp {
+            *known = Known { stamp: self.stamp, look: Look::Nothing, written: None, appended: 0 };
         }
-        (value != expected).then_some(Seen::Contradiction { op, expected })
+        known
+    }
+
+    fn look(
+        &mut self,
+        op: OpId,
+        key: KeyId,
+        look: Look,
+        visitor: &mut impl FnMut(Seen) -> Result<(), Flaw>,
+    ) -> Result<(), Flaw> {
+        let has_marks = self.has_marks;
+        let is_new = self.known[key.index()].stamp != self.stamp;
+        let known = self.known(key);
+        if let Some(held) = known.written {
+            return if look.fits(held) { Ok(()) } else { visitor(Seen::Contradiction { op }) };
+        }
+        if !is_new && !known.look.agrees(look, has_marks) {
+            return visitor(Seen::Contradiction { op });
+        }
+        if !is_new && known.look == look {
+            return Ok(());
+        }
+        known.look = look;
+        visitor(Seen::External { op, key, look })
+    }
+
+    /// The own appends stand at the end; the rest is one look from outside.
+    fn list(
+        &mut self,
+        history: &History,
+        op: OpId,
+        key: KeyId,
+        list: &[ValueId],
+        visitor: &mut impl FnMut(Seen) -> Result<(), Flaw>,
+    ) -> Result<(), Flaw> {
+        let txn = history.txn_of(op);
+        let earlier = || history.ops(txn).take_while(|&(id, _)| id < op);
+        let own = earlier().filter(|(_, op)| op.key() == Some(key)).filter_map(|(_, op)| op.value_appended());
+        let own: Vec<ValueId> = own.collect();
+        let Some(outside) = list.strip_suffix(&own[..]) else {
+            return visitor(Seen::Contradiction { op });
+        };
+        let before = earlier().find_map(|(id, earlier)| match earlier {
+            Op::ReadList { key: of, list: Some(_) } if of == key => outside_of(history, id),
+            _ => None,
+        });
+        match before {
+            Some(before) if before == outside => Ok(()),
+            Some(_) => visitor(Seen::Contradiction { op }),
+            None => {
+                let look = Look::Plain(outside.last().copied().unwrap_or(ValueId::NIL));
+                visitor(Seen::External { op, key, look })
+            }
+        }
+    }
+
+    fn range(
+        &mut self,
+        history: &History,
+        op: OpId,
+        range: &RangeRead,
+        visitor: &mut impl FnMut(Seen) -> Result<(), Flaw>,
+    ) -> Result<(), Flaw> {
+        let Some(rows) = &range.rows else { return Ok(()) };
+        self.ranges += 1;
+        for row in rows {
+            let look = if row.is_dead { Look::Mark(row.value) } else { Look::Row(row.value) };
+            let before = std::mem::replace(&mut self.returned[row.key.index()], (self.ranges, look));
+            if before.0 == self.ranges || !range.contains(history.keys().original(row.key)) {
+                visitor(Seen::Contradiction { op })?;
+            }
+        }
+        let datum = |key: &KeyId| history.keys().original(*key);
+        let start = self.keys.partition_point(|key| is_below(range, datum(key)));
+        for place in start..self.keys.len() {
+            let key = self.keys[place];
+            if !range.contains(datum(&key)) {
+                break;
+            }
+            let (stamp, look) = self.returned[key.index()];
+            let look = if stamp == self.ranges { look } else { Look::Nothing };
+            self.look(op, key, look, visitor)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a key is below the lower bound.
+fn is_below(range: &RangeRead, key: &Datum) -> bool {
+    match &range.from {
+        history::Bound::Unbounded => false,
+        history::Bound::Included(from) => key < from,
+        history::Bound::Excluded(from) => key <= from,
+    }
+}
+
+/// The elements of a list read that its own transaction had not appended, if the rest is its own.
+pub(crate) fn outside_of(history: &History, read: OpId) -> Option<&[ValueId]> {
+    let Op::ReadList { key, list: Some(list) } = history.op(read) else { return None };
+    let earlier = history.ops(history.txn_of(read)).take_while(|&(id, _)| id < read);
+    let own = earlier.filter(|(_, op)| op.key() == Some(key)).filter_map(|(_, op)| op.value_appended());
+    list.strip_suffix(&own.collect::<Vec<_>>()[..])
+}
+
+/// What an operation leaves in its key.
+fn left_by(op: &Op<'_>) -> Option<Held> {
+    match *op {
+        Op::Write { value, .. } | Op::Insert { value, .. } | Op::Append { value, .. } => {
+            Some(Held { value, is_dead: false })
+        }
+        Op::Delete { tombstone, .. } => {
+            Some(Held { value: tombstone.unwrap_or(ValueId::NIL), is_dead: true })
+        }
+        _ => None,
     }
 }
 
 /// The writes of a transaction in program order: the last of each key is its final one.
-pub(crate) fn writes(history: &History, txn: TxnId) -> impl Iterator<Item = (KeyId, ValueId)> {
-    history.ops(txn).filter_map(|(_, op)| Some((op.key()?, op.written()?)))
+pub(crate) fn writes(history: &History, txn: TxnId) -> impl Iterator<Item = (KeyId, Held, OpId)> {
+    history.ops(txn).filter_map(|(id, op)| Some((op.key()?, left_by(&op)?, id)))
 }
 
-/// Certificates speak of reads and writes of single keys only; other operations of transactions that may have taken
-/// effect are refused.
-pub(crate) fn refuse_unsupported(history: &History) -> Result<(), Flaw> {
+pub(crate) fn live_ops(history: &History) -> impl Iterator<Item = (TxnId, OpId, Op<'_>)> {
     let live = history.txns().filter(|&txn| history.outcome(txn) != Outcome::Aborted);
-    for (id, op) in live.flat_map(|txn| history.ops(txn)) {
+    live.flat_map(|txn| history.ops(txn).map(move |(id, op)| (txn, id, op)))
+}
+
+/// Certificates do not speak of predicates, nor of lists at levels that do not say what becomes of two appends.
+pub(crate) fn refuse_unsupported(history: &History, level: &Level) -> Result<(), Flaw> {
+    for (_, id, op) in live_ops(history) {
         let what = match op {
-            Op::Read { .. } | Op::ReadList { list: None, .. } => continue,
-            Op::Write { .. } | Op::Insert { .. } | Op::Delete { .. } => continue,
-            Op::ReadList { .. } | Op::Append { .. } => "lists",
-            Op::RangeRead(_) => "range reads",
-            Op::PredicateRead(_) | Op::PredicateWrite(_) => "predicates",
+            Op::PredicateRead(_) | Op::PredicateWrite(_) => "predicates are",
+            Op::ReadList { list: Some(_), .. } | Op::Append { .. } if level.core == crate::Core::Prefix => {
+                "lists under prefix consistency are"
+            }
+            _ => continue,
         };
-        let why = format!("certificates for {what} are not supported yet");
+        let why = format!("certificates for {what} not supported yet");
         return Err(Flaw::new(Place::Op(id), why));
     }
     Ok(())
@@ -84,7 +298,8 @@ pub(crate) struct EverWritten(Vec<(KeyId, ValueId)>);
 
 impl EverWritten {
     pub fn of(history: &History) -> Self {
-        let mut all: Vec<_> = history.txns().flat_map(|txn| writes(history, txn)).collect();
+        let all = history.txns().flat_map(|txn| writes(history, txn));
+        let mut all: Vec<_> = all.map(|(key, held, _)| (key, held.value)).collect();
         all.sort_unstable();
         all.dedup();
         Self(all)

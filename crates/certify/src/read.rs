@@ -6,12 +6,14 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use history::{History, OpId, TxnId};
+use history::{History, KeyId, OpId, TxnId};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 
 use crate::write::{VERSION, core_name, real_time_name};
-use crate::{Certificate, Core, Fingerprint, Flaw, Level, Lit, Node, RealTime, Rule, Source, Step, StepId};
+use crate::{
+    Certificate, Core, Fingerprint, Flaw, Level, Lit, Node, ReadId, RealTime, Rule, Source, Step, StepId,
+};
 
 /// A certificate with what it is for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -189,6 +191,7 @@ struct RawStep<'b> {
     #[serde(borrow)]
     rule: Cow<'b, str>,
     read: Option<u32>,
+    key: Option<u32>,
     from: Option<Vec<StepId>>,
     clause: Vec<RawLit>,
 }
@@ -199,18 +202,29 @@ impl RawStep<'_> {
             raw.meant(level).map_err(|why| meaning(format!("steps[{place}].clause[{index}]"), why))
         };
         let clause = self.clause.into_iter().enumerate().map(lit).collect::<Result<_, _>>()?;
-        let rule = rule_named(&self.rule, self.read, self.from)
+        let rule = rule_named(&self.rule, self.read, self.key, self.from)
             .map_err(|why| meaning(format!("steps[{place}].rule"), why))?;
         Ok(Step { clause, rule })
     }
 }
 
-fn rule_named(name: &str, read: Option<u32>, from: Option<Vec<StepId>>) -> Result<Rule, String> {
+fn rule_named(
+    name: &str,
+    read: Option<u32>,
+    key: Option<u32>,
+    from: Option<Vec<StepId>>,
+) -> Result<Rule, String> {
+    if key.is_some() && name != "sources" {
+        return Err(format!("the rule {name:?} has no key"));
+    }
     let rule = match (name, read, from) {
         ("internal", Some(op), None) => Rule::Internal(OpId(op)),
-        ("sources", Some(op), None) => Rule::Sources(OpId(op)),
+        ("sources", Some(op), None) => Rule::Sources(ReadId { op: OpId(op), key: key.map(KeyId) }),
+        ("list_order", Some(op), None) => Rule::ListOrder(OpId(op)),
         ("derived", None, Some(hints)) => Rule::Derived(hints),
-        ("internal" | "sources", ..) => return Err(format!("the rule {name} needs a read, and no from")),
+        ("internal" | "sources" | "list_order", ..) => {
+            return Err(format!("the rule {name} needs a read, and no from"));
+        }
         ("derived", ..) => return Err("the rule derived needs a from, and no read".into()),
         (_, None, None) => plain_rule(name).ok_or_else(|| format!("there is no rule {name:?}"))?,
         _ => return Err(format!("the rule {name:?} has no read and no from")),
@@ -227,6 +241,7 @@ fn plain_rule(name: &str) -> Option<Rule> {
         "read_after_write" => Rule::ReadAfterWrite,
         "read_committed" => Rule::ReadCommitted,
         "one_initial" => Rule::OneInitial,
+        "recorded_order" => Rule::RecordedOrder,
         "two_writers" => Rule::TwoWriters,
         "overwritten" => Rule::Overwritten,
         "cycle" => Rule::Cycle,
@@ -314,7 +329,11 @@ fn parse_read_from(text: &str) -> Option<Lit> {
         "init" => Source::Initial,
         _ => Source::Txn(TxnId(number(source.strip_prefix('t')?)?)),
     };
-    Some(Lit::read_from(OpId(number(read)?), source))
+    let read = match read.split_once('.') {
+        None => ReadId::from(OpId(number(read)?)),
+        Some((op, key)) => ReadId { op: OpId(number(op)?), key: Some(KeyId(number(key)?)) },
+    };
+    Some(Lit::read_from(read, source))
 }
 
 /// Decimal digits without a sign.

@@ -4,9 +4,10 @@
 //! writers of a key apart is checked on the way. One pass over the order and the operations; for real time the latest
 //! request so far is enough, since only it can come too late for a response.
 
-use history::{History, KeyId, OpId, Outcome, TxnId, ValueId};
+use history::{History, Op, Outcome, TxnId};
 
-use crate::observe::{EverWritten, Observer, Seen, writes};
+use crate::observe::{Observer, Seen, live_ops, writes};
+use crate::store::Store;
 use crate::times::{interval, is_before, obliges};
 use crate::{Core, Flaw, Level, Node, Place, RealTime};
 
@@ -27,7 +28,7 @@ pub(crate) fn check(
     if level.real_time != RealTime::Ignored {
         check_real_time(history, level, order)?;
     }
-    Replay::new(history, level, &places).run(order)
+    Replay::new(history, level, &places)?.run(order)
 }
 
 fn check_committed_unknown(history: &History, listed: &[TxnId]) -> Result<(), Flaw> {
@@ -182,39 +183,20 @@ fn check_real_time(history: &History, level: &Level, order: &[Node]) -> Result<(
     Ok(())
 }
 
-/// What a key holds, and since when.
-#[derive(Clone, Copy)]
-struct Cell {
-    /// `None` as long as it is an initial value that nobody has read.
-    value: Option<ValueId>,
-    /// The place of the commit that wrote it, or `NOWHERE`.
-    since: u32,
-}
-
 struct Replay<'a> {
     history: &'a History,
     level: &'a Level,
     places: &'a Places,
     observer: Observer,
-    store: Vec<Cell>,
-    /// Only where initial values are unknown.
-    ever_written: Option<EverWritten>,
+    store: Store<'a>,
 }
 
 impl<'a> Replay<'a> {
-    fn new(history: &'a History, level: &'a Level, places: &'a Places) -> Self {
-        let keys = (0..history.keys().len()).map(KeyId::from_index);
-        let store: Vec<Cell> =
-            keys.map(|key| Cell { value: history.initial().value_of(key), since: NOWHERE }).collect();
-        let any_unknown = store.iter().any(|cell| cell.value.is_none());
-        Self {
-            history,
-            level,
-            places,
-            observer: Observer::new(history),
-            store,
-            ever_written: any_unknown.then(|| EverWritten::of(history)),
-        }
+    fn new(history: &'a History, level: &'a Level, places: &'a Places) -> Result<Self, Flaw> {
+        let is_of_list = |op: &Op<'_>| matches!(op, Op::Append { .. } | Op::ReadList { .. });
+        let has_lists = live_ops(history).any(|(.., op)| is_of_list(&op));
+        let store = Store::new(history, has_lists)?;
+        Ok(Self { history, level, places, observer: Observer::new(history), store })
     }
 
     fn run(mut self, order: &[Node]) -> Result<(), Flaw> {
@@ -232,52 +214,26 @@ impl<'a> Replay<'a> {
     }
 
     fn begin(&mut self, txn: TxnId) -> Result<(), Flaw> {
-        let (history, store, ever_written) = (self.history, &mut self.store, &self.ever_written);
-        self.observer.visit(history, txn, |seen| match seen {
-            Seen::Contradiction { op, expected } => Err(contradiction(history, op, expected)),
-            Seen::External { op, key, value } => match store[key.index()].value {
-                Some(held) if held == value => Ok(()),
-                Some(held) => Err(wrong_value(history, op, held)),
-                None if ever_written.as_ref().is_some_and(|all| all.contains(key, value)) => Err(Flaw::new(
-                    Place::Read(op),
-                    "it must see the initial value, but somebody wrote what it saw",
-                )),
-                None => {
-                    store[key.index()].value = Some(value);
-                    Ok(())
-                }
-            },
+        let store = &mut self.store;
+        self.observer.visit(self.history, txn, |seen| match seen {
+            Seen::Contradiction { op } => {
+                let why = "its own transaction had seen or written something else before, or it is no answer";
+                Err(Flaw::new(Place::Read(op), why))
+            }
+            Seen::External { op, key, look } => store.look(op, key, look),
         })
     }
 
     fn commit(&mut self, txn: TxnId, place: u32) -> Result<(), Flaw> {
-        for (key, value) in writes(self.history, txn) {
-            let cell = &mut self.store[key.index()];
-            let is_overlap =
-                cell.since != NOWHERE && cell.since != place && cell.since > self.places.begin(txn);
-            if self.level.core == Core::Snapshot && is_overlap {
+        let began = self.places.begin(txn);
+        for (key, ..) in writes(self.history, txn).filter(|_| self.level.core == Core::Snapshot) {
+            if let Some(since) = self.store.since(key).filter(|&since| since > began) {
                 let key = self.history.keys().original(key);
-                let why = format!(
-                    "entry {} wrote {key} between the begin and the commit of this writer of {key}",
-                    cell.since
-                );
+                let why =
+                    format!("entry {since} wrote {key} between the begin and the commit of this writer of {key}");
                 return Err(Flaw::new(Place::Order(place as usize), why));
             }
-            *cell = Cell { value: Some(value), since: place };
         }
-        Ok(())
+        self.store.commit(txn, place)
     }
-}
-
-fn contradiction(history: &History, op: OpId, expected: ValueId) -> Flaw {
-    let expected = history.values().original(expected);
-    let why = format!("its own transaction had seen or written {expected} before");
-    Flaw::new(Place::Read(op), why)
-}
-
-fn wrong_value(history: &History, op: OpId, held: ValueId) -> Flaw {
-    let text = |value: ValueId| history.values().original(value).to_string();
-    let saw = history.op(op).value().map_or_else(|| "nothing".into(), text);
-    let why = format!("it saw {saw}, but at its begin the key holds {}", text(held));
-    Flaw::new(Place::Read(op), why)
 }

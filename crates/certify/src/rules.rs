@@ -10,7 +10,7 @@ use crate::facts::{Facts, Read};
 use crate::notation::LitText;
 use crate::propagate::Propagator;
 use crate::times::{interval, is_before, obliges};
-use crate::{Atom, Core, Flaw, Level, Lit, Node, Place, RealTime, Rule, Source, Step};
+use crate::{Atom, Core, Flaw, Level, Lit, Node, Place, ReadId, RealTime, Rule, Source, Step};
 
 pub(crate) fn check(history: &History, level: &Level, steps: &[Step]) -> Result<(), Flaw> {
     match steps.last() {
@@ -51,7 +51,7 @@ impl Rules<'_> {
             Atom::Before(..) if lit.negated => Err("an order literal is negated instead of turned".into()),
             Atom::Before(a, b) if a == b => Err(format!("{} puts an event before itself", self.text(lit))),
             Atom::Before(a, b) => self.check_node(lit, a).and_then(|()| self.check_node(lit, b)),
-            Atom::ReadFrom(op, source) => self.check_read_from(lit, op, source),
+            Atom::ReadFrom(read, source) => self.check_read_from(lit, read, source),
             Atom::In(txn) => self.check_txn(lit, txn),
         })
     }
@@ -67,9 +67,9 @@ impl Rules<'_> {
         Err(format!("{}: transaction {} aborted or does not exist", self.text(lit), txn.0))
     }
 
-    fn check_read_from(&self, lit: Lit, op: OpId, source: Source) -> Check {
-        if self.facts.read(op).is_none() {
-            return Err(format!("{}: operation {} is not an external read", self.text(lit), op.0));
+    fn check_read_from(&self, lit: Lit, read: ReadId, source: Source) -> Check {
+        if self.facts.read(read).is_none() {
+            return Err(format!("{}: operation {} is not an external read", self.text(lit), read.op.0));
         }
         match source {
             Source::Initial => Ok(()),
@@ -85,7 +85,9 @@ impl Rules<'_> {
             Rule::BeginCommit => self.begin_commit(&clause),
             Rule::Initial => self.initial(&clause),
             Rule::Internal(op) => self.internal(&clause, *op),
-            Rule::Sources(op) => self.sources(&clause, *op),
+            Rule::Sources(read) => self.sources(&clause, *read),
+            Rule::ListOrder(op) => self.list_order(&clause, *op),
+            Rule::RecordedOrder => self.recorded_order(&clause),
             Rule::ReadAfterWrite => self.read_after_write(&clause),
             Rule::ReadCommitted => self.read_committed(&clause),
             Rule::OneInitial => self.one_initial(&clause),
@@ -169,15 +171,56 @@ impl Rules<'_> {
         self.matches(clause, form)
     }
 
-    fn sources(&self, clause: &Clause, op: OpId) -> Check {
-        let read = self.read(op)?;
+    /// The two transactions of a clause that puts one version before another.
+    fn two_versions(&self, clause: &Clause) -> Result<(TxnId, TxnId), String> {
+        let (a, b) = clause.only_before()?;
+        let (t, u) = (self.txn_of(a)?, self.txn_of(b)?);
+        if t == u || (a, b) != (self.commit(t), self.install(u)) {
+            return Err("the clause does not put one version before another".into());
+        }
+        Ok((t, u))
+    }
+
+    fn list_order(&self, clause: &Clause, op: OpId) -> Check {
+        let (t, u) = self.two_versions(clause)?;
+        let (key, list) = self.facts.list(op).ok_or("the operation did not read a list from outside")?;
+        let reader = self.history.txn_of(op);
+        let place = |txn: TxnId| list.iter().position(|&listed| listed == txn);
+        let is_later = match (place(t), place(u)) {
+            (Some(t), Some(u)) => t < u,
+            (Some(_), None) => u != reader && self.facts.writes_key(u, key),
+            (None, _) => false,
+        };
+        if !is_later {
+            return Err(format!("the list does not show transaction {} before {}", t.0, u.0));
+        }
+        let mut form = Form::new([Lit::before(self.commit(t), self.install(u))]);
+        form.may_be_out(self, [t]);
+        form.must_be_out(self, u);
+        form.must_be_out(self, reader);
+        self.matches(clause, form)
+    }
+
+    fn recorded_order(&self, clause: &Clause) -> Check {
+        let (t, u) = self.two_versions(clause)?;
+        if !self.facts.is_recorded_earlier(t, u) {
+            return Err(format!("no recorded version of transaction {} is before one of {}", t.0, u.0));
+        }
+        let mut form = Form::new([Lit::before(self.commit(t), self.install(u))]);
+        form.must_be_out(self, t);
+        form.must_be_out(self, u);
+        self.matches(clause, form)
+    }
+
+    fn sources(&self, clause: &Clause, id: ReadId) -> Check {
+        let read = self.read(id)?;
         let mut found = 0;
         let mut form = Form::new([]);
         form.must_be_out(self, read.txn);
         for &lit in &clause.lits {
             match lit.atom {
                 Atom::ReadFrom(of, source)
-                    if of == op && !lit.negated && self.facts.is_source(&read, source) =>
+                    if of == id && !lit.negated && self.facts.is_source(&read, source) =>
                 {
                     found += 1;
                 }
@@ -186,7 +229,7 @@ impl Rules<'_> {
         }
         let wanted = self.facts.source_count(&read);
         if found != wanted {
-            return Err(format!("the clause lists {found} of the {wanted} sources of operation {}", op.0));
+            return Err(format!("the clause lists {found} of the {wanted} sources of operation {}", id.op.0));
         }
         form.check_all_in(self, clause)
     }
@@ -194,7 +237,7 @@ impl Rules<'_> {
     fn read_after_write(&self, clause: &Clause) -> Check {
         let (read, source) = self.only_source(clause)?;
         let order = Lit::before(self.commit_of(source), self.begin(read.txn));
-        let mut form = Form::new([!Lit::read_from(read.op, source), order]);
+        let mut form = Form::new([!Lit::read_from(self.id(&read), source), order]);
         form.may_be_out(self, [read.txn]);
         form.may_be_out(self, txn_of_source(source));
         self.matches(clause, form)
@@ -208,24 +251,24 @@ impl Rules<'_> {
         if !self.facts.is_unknown(t) {
             return Err(format!("the outcome of transaction {} is not unknown", t.0));
         }
-        let mut form = Form::new([!Lit::read_from(read.op, source), Lit::committed(t)]);
+        let mut form = Form::new([!Lit::read_from(self.id(&read), source), Lit::committed(t)]);
         form.may_be_out(self, [read.txn]);
         self.matches(clause, form)
     }
 
     fn one_initial(&self, clause: &Clause) -> Check {
-        let mut reads = clause.negated_sources().map(|(op, _)| self.read(op));
+        let mut reads = clause.negated_sources().map(|(read, _)| self.read(read));
         let (Some(first), Some(second)) = (reads.next(), reads.next()) else {
             return Err("the clause does not name two reads".into());
         };
         let (first, second) = (first?, second?);
         if first.key != second.key
-            || first.value == second.value
+            || first.look.value() == second.look.value()
             || !self.facts.has_unknown_initial(first.key)
         {
             return Err("the reads do not see two values of a key whose initial value is unknown".into());
         }
-        let mut form = Form::new([first, second].map(|read| !Lit::read_from(read.op, Source::Initial)));
+        let mut form = Form::new([first, second].map(|read| !Lit::read_from(self.id(&read), Source::Initial)));
         form.may_be_out(self, [first.txn, second.txn]);
         self.matches(clause, form)
     }
@@ -256,7 +299,7 @@ impl Rules<'_> {
             return Err(format!("transaction {} is not another writer of the key", u.0));
         }
         let mut form =
-            Form::new([!Lit::read_from(read.op, source), Lit::before(self.begin(read.txn), self.commit(u))]);
+            Form::new([!Lit::read_from(self.id(&read), source), Lit::before(self.begin(read.txn), self.commit(u))]);
         if let Source::Txn(t) = source {
             form.required.push(!Lit::before(self.commit(t), self.install(u)));
             form.may_be_out(self, [t]);
@@ -268,16 +311,20 @@ impl Rules<'_> {
 
     /// The one read and source that the clause denies, if the values allow that source.
     fn only_source(&self, clause: &Clause) -> Result<(Read, Source), String> {
-        let (op, source) = clause.negated_sources().next().ok_or("the clause denies no source of a read")?;
-        let read = self.read(op)?;
+        let (id, source) = clause.negated_sources().next().ok_or("the clause denies no source of a read")?;
+        let read = self.read(id)?;
         if !self.facts.is_source(&read, source) {
-            return Err(format!("{} is not possible by the values", self.text(Lit::read_from(op, source))));
+            return Err(format!("{} is not possible by the values", self.text(Lit::read_from(id, source))));
         }
         Ok((read, source))
     }
 
-    fn read(&self, op: OpId) -> Result<Read, String> {
-        self.facts.read(op).ok_or_else(|| format!("operation {} is not an external read", op.0))
+    fn read(&self, id: ReadId) -> Result<Read, String> {
+        self.facts.read(id).ok_or_else(|| format!("operation {} is not an external read", id.op.0))
+    }
+
+    fn id(&self, read: &Read) -> ReadId {
+        ReadId::of(self.history, read.op, read.key)
     }
 
     fn matches(&self, clause: &Clause, form: Form) -> Check {

@@ -131,7 +131,7 @@ fn is_lost_update(terms: &Terms<'_>, cycle: &[Edge]) -> bool {
     };
     let read = |txn| {
         let mut reads = terms.index.reads_of(txn).map(|read| terms.index.reads()[read]);
-        reads.find(|read| read.key == key).map(|read| read.value)
+        reads.find(|read| read.key == key).map(|read| read.observed)
     };
     let is_lost = match (first.kind, second.kind) {
         (Rw, Ww) | (Ww, Rw) => true,

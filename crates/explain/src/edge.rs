@@ -1,6 +1,6 @@
 //! A step of a cycle: one transaction before another, for one reason.
 
-use certify::{Atom, Lit, Node, Rule, Step};
+use certify::{Atom, Lit, Node, ReadId, Rule, Step};
 use history::{KeyId, OpId, TxnId};
 
 use crate::argument::{Argument, By, FactId};
@@ -61,18 +61,18 @@ pub(crate) enum Use {
     Initial,
     /// The read of `op` came from `source`, so after it.
     ReadAfterWrite {
-        op: OpId,
+        op: ReadId,
         source: Option<TxnId>,
     },
     /// The read of `op` from `source` comes before the later writer.
     Overwritten {
-        op: OpId,
+        op: ReadId,
         source: Option<TxnId>,
         writer: TxnId,
     },
     /// The read of `op` shows that its source committed.
     ReadCommitted {
-        op: OpId,
+        op: ReadId,
     },
     TwoWriters {
         t: TxnId,
@@ -83,7 +83,13 @@ pub(crate) enum Use {
         op: OpId,
     },
     Sources {
-        op: OpId,
+        op: ReadId,
+    },
+    /// The list that `op` read, or the recorded versions, show that `t` wrote before `u`.
+    Told {
+        op: Option<OpId>,
+        t: TxnId,
+        u: TxnId,
     },
     Other,
 }
@@ -111,6 +117,16 @@ impl Use {
                     .find(|&(a, _)| terms.txn(a) == reader && reader.is_some())
                     .and_then(|(_, b)| terms.txn(b));
                 writer.map_or(Self::Other, |writer| Self::Overwritten { op, source, writer })
+            }
+            (Rule::ListOrder(_) | Rule::RecordedOrder, _) => {
+                let op = match step.rule {
+                    Rule::ListOrder(op) => Some(op),
+                    _ => None,
+                };
+                match orders.next().map(|(a, b)| (terms.txn(a), terms.txn(b))) {
+                    Some((Some(t), Some(u))) => Self::Told { op, t, u },
+                    _ => Self::Other,
+                }
             }
             (Rule::TwoWriters, _) => match orders.next().map(|(a, b)| (terms.txn(a), terms.txn(b))) {
                 Some((Some(t), Some(u))) => Self::TwoWriters { t, u },
@@ -147,7 +163,7 @@ pub(crate) fn kind(
         Use::ReadAfterWrite { op, .. } => (EdgeKind::Wr, key(op)),
         Use::Overwritten { op, writer, .. } if terms.txn(b) == Some(writer) => (EdgeKind::Rw, key(op)),
         Use::Overwritten { op, .. } => (EdgeKind::Ww, key(op)),
-        Use::TwoWriters { t, u } => (EdgeKind::Ww, terms.key_of_both(t, u)),
+        Use::TwoWriters { t, u } | Use::Told { t, u, .. } => (EdgeKind::Ww, terms.key_of_both(t, u)),
         _ => (EdgeKind::Derived, None),
     }
 }

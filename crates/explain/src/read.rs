@@ -1,7 +1,7 @@
 //! From the argument to the explanation: the contradiction, its name, who takes part, and the lines.
 
-use certify::{Rule, Step, StepId};
-use history::{FindingKind, KeyId, Op, TxnId};
+use certify::{ReadId, Rule, Step, StepId};
+use history::{FindingKind, KeyId, Op, OpId, TxnId};
 
 use crate::argument::{Argument, By, Conflict, FactId};
 use crate::cycle;
@@ -80,7 +80,7 @@ fn the_finding<'t>(terms: &Terms<'t>, argument: &Argument, steps: &[Step]) -> Op
     };
     let is_outcome = |fact: &FactId| matches!(argument.fact(*fact).lit.atom, certify::Atom::In(_));
     match steps.get(*step as usize)?.rule {
-        Rule::Internal(op) | Rule::Sources(op) if premises.iter().all(is_outcome) => {
+        Rule::Internal(op) | Rule::Sources(ReadId { op, .. }) if premises.iter().all(is_outcome) => {
             finding::about(terms.index, op)
         }
         _ => None,
@@ -152,14 +152,24 @@ fn headline(terms: &Terms<'_>, anomaly: Anomaly, keys: &[KeyId], transactions: u
     format!("{}{on}{class}, {transactions} transaction{plural}", anomaly.name())
 }
 
+/// What a read of several keys found of some of them.
+fn found_by(terms: &Terms<'_>, txn: TxnId, op: OpId, keys: &[KeyId]) -> Option<String> {
+    let reads = terms.index.reads_of(txn).map(|read| terms.index.reads()[read]);
+    let reads = reads.filter(|read| read.op == op && keys.contains(&read.key));
+    let found = reads.filter_map(|read| terms.read(ReadId { op, key: Some(read.key) }));
+    let found: Vec<String> = found.map(|read| terms.saw(read)).collect();
+    (!found.is_empty()).then(|| found.join(" and "))
+}
+
 /// `T812 (session 3) read 17 = 40, then wrote 17 = 45`.
 fn participant(terms: &Terms<'_>, txn: TxnId, keys: &[KeyId]) -> String {
     let history = terms.history;
-    let ops = history.ops(txn).filter_map(|(_, op)| {
-        let key = op.key().filter(|key| keys.is_empty() || keys.contains(key))?;
-        let key = terms.key(key);
+    let ops = history.ops(txn).filter_map(|(id, op)| {
+        let Some(key) = op.key() else { return found_by(terms, txn, id, keys) };
+        let key = Some(key).filter(|key| keys.is_empty() || keys.contains(key)).map(|key| terms.key(key))?;
         Some(match op {
             Op::Read { value: Some(value), .. } => format!("read {key} = {}", terms.value(value)),
+            Op::ReadList { list: Some(list), .. } => format!("read {key} = {}", terms.list(list)),
             Op::Write { value, .. } => format!("wrote {key} = {}", terms.value(value)),
             Op::Insert { value, .. } => format!("inserted {key} = {}", terms.value(value)),
             Op::Delete { .. } => format!("deleted {key}"),

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use certify::{Atom, Lit, Step, StepId};
-use history::{KeyId, TxnId};
+use certify::{Atom, Lit, ReadId, Step, StepId};
+use history::{KeyId, Observed, Op, OpId, TxnId};
 
 use crate::Line;
 use crate::argument::{Argument, By, Conflict, FactId};
@@ -92,7 +92,7 @@ impl<'a> Teller<'a> {
         {
             let reader = self.terms.name(Some(read.txn));
             let text =
-                format!("{reader} read {}, and cannot have read it from anyone", self.terms.seen(read));
+                format!("{reader} {}, and cannot have read it from anyone", self.terms.saw(read));
             self.note(read.txn);
             self.note_keys(used);
             self.line(depth, text);
@@ -224,10 +224,13 @@ impl<'a> Teller<'a> {
             (Use::RealTime, Atom::Before(..)) => Some(self.real_time(lit)?),
             (Use::ReadAfterWrite { op, source }, Atom::Before(..)) => {
                 let read = terms.read(op)?;
-                let seen = terms.seen(read);
-                Some(match source {
-                    Some(writer) => format!("{} read {seen}, which {} wrote", name(read.txn), name(writer)),
-                    None => format!("{} read {seen}, the initial value", name(read.txn)),
+                let (reader, saw) = (name(read.txn), terms.saw(read));
+                Some(match (source, read.observed) {
+                    (Some(writer), Observed::Absent | Observed::Mark(_)) => {
+                        format!("{reader} {saw}, which {} deleted", name(writer))
+                    }
+                    (Some(writer), _) => format!("{reader} {saw}, which {} wrote", name(writer)),
+                    (None, _) => format!("{reader} {saw}, the initial value"),
                 })
             }
             (Use::ReadAfterWrite { op, source }, Atom::ReadFrom(..)) => {
@@ -246,12 +249,13 @@ impl<'a> Teller<'a> {
             }
             (Use::ReadCommitted { op }, Atom::In(_)) => {
                 let read = terms.read(op)?;
-                Some(format!("{} read {} from it", name(read.txn), terms.seen(read)))
+                Some(format!("{} {} from it", name(read.txn), terms.saw(read)))
             }
-            (Use::Internal { op } | Use::Sources { op }, Atom::In(_)) => {
+            (Use::Internal { op } | Use::Sources { op: ReadId { op, .. } }, Atom::In(_)) => {
                 let finding = finding::about(terms.index, op)?;
                 Some(finding.sentence(terms.history))
             }
+            (Use::Told { op, t, u }, Atom::Before(..)) => self.told_order(op, t, u),
             _ => Some("by the rules of the level".into()),
         }
     }
@@ -262,21 +266,42 @@ impl<'a> Teller<'a> {
         };
         let terms = self.terms;
         let read = terms.read(op)?;
-        let (reader, writer_name, seen) =
-            (terms.name(Some(read.txn)), terms.name(Some(writer)), terms.seen(read));
+        let (reader, writer_name, saw) =
+            (terms.name(Some(read.txn)), terms.name(Some(writer)), terms.saw(read));
         let (key, origin) = (terms.key(read.key), terms.name(source));
         Some(match lit.atom {
             Atom::Before(_, b) if terms.txn(b) == Some(writer) => {
                 let from = source.map_or_else(|| "the initial value".into(), |_| format!("from {origin}"));
-                let written = terms.written(writer, read.key);
-                format!("{reader} read {seen} ({from}), and {writer_name} wrote {written} over it")
+                let overwrote = terms.overwrote(writer, read.key);
+                format!("{reader} {saw} ({from}), and {writer_name} {overwrote}")
             }
             Atom::Before(..) => format!(
-                "{writer_name}'s write of {key} comes before {reader}, which read {seen} from {origin}, \
+                "{writer_name}'s write of {key} comes before {reader}, which {saw} from {origin}, \
                  so {origin} overwrote {writer_name}'s"
             ),
             Atom::ReadFrom(..) => format!("{writer_name} overwrote it before {reader}"),
-            Atom::In(_) => format!("{reader} read {seen}, which it would have overwritten"),
+            Atom::In(_) => format!("{reader} {saw}, which it would have overwritten"),
+        })
+    }
+
+    /// A list shows two appends in their order, or lacks the later one; or versions were recorded.
+    fn told_order(&self, op: Option<OpId>, t: TxnId, u: TxnId) -> Option<String> {
+        let terms = self.terms;
+        let key = terms.key_of_both(t, u)?;
+        let (first, second) = (terms.name(Some(t)), terms.name(Some(u)));
+        let Some(read) = op.and_then(|op| terms.read(op.into())) else {
+            return Some(format!("the recorded version of {} that {first} wrote is the earlier one", terms.key(key)));
+        };
+        let reader = terms.name(Some(read.txn));
+        let key = terms.key(read.key);
+        let appended = terms.appended(u, read.key);
+        let is_listed = match terms.history.op(read.op) {
+            Op::ReadList { list: Some(list), .. } => appended.is_some_and(|element| list.contains(&element)),
+            _ => false,
+        };
+        Some(match is_listed {
+            true => format!("{reader} read the list {key} with what {first} appended before what {second} did"),
+            false => format!("{reader} read the list {key} with what {first} appended, and without what {second} did"),
         })
     }
 
@@ -329,10 +354,10 @@ impl<'a> Teller<'a> {
                 Use::ReadAfterWrite { op, .. }
                 | Use::ReadCommitted { op }
                 | Use::Overwritten { op, .. }
-                | Use::Internal { op }
                 | Use::Sources { op },
             ) => self.terms.read(op).map(|read| read.key),
-            Some(Use::TwoWriters { t, u }) => self.terms.key_of_both(t, u),
+            Some(Use::Internal { op }) => finding::about(self.terms.index, op).map(|finding| finding.key),
+            Some(Use::TwoWriters { t, u } | Use::Told { t, u, .. }) => self.terms.key_of_both(t, u),
             _ => None,
         };
         self.keys.extend(key);

@@ -2,8 +2,8 @@
 //!
 //! With one event per transaction "T3 before T7" says all; with two, what began or committed before what.
 
-use certify::{Atom, Core, Level, Lit, Node, Source};
-use history::{History, Index, KeyId, OpId, TxnId, ValueId};
+use certify::{Atom, Core, Level, Lit, Node, ReadId, Source};
+use history::{History, Index, KeyId, Observed, Op, OpId, Outcome, TxnId, ValueId};
 
 /// A history and a level, with words for them.
 pub(crate) struct Terms<'h> {
@@ -40,27 +40,72 @@ impl<'h> Terms<'h> {
         self.history.values().original(value).to_string()
     }
 
-    /// A read by its operation: who, what key and what value.
-    pub fn read(&self, op: OpId) -> Option<Read> {
-        if op.index() >= self.history.op_count() {
+    /// A read as a certificate names it: who, what key and what it saw.
+    pub fn read(&self, id: ReadId) -> Option<Read> {
+        if id.op.index() >= self.history.op_count() {
             return None;
         }
-        let read = self.history.op(op);
-        Some(Read { txn: self.history.txn_of(op), key: read.key()?, value: read.value()? })
+        let txn = self.history.txn_of(id.op);
+        if self.history.outcome(txn) == Outcome::Aborted {
+            return None;
+        }
+        let reads = self.index.reads_of(txn).map(|read| self.index.reads()[read]);
+        let is_it = |read: &history::ExternalRead| {
+            read.op == id.op && id.key.is_none_or(|key| key == read.key)
+        };
+        let read = reads.into_iter().find(is_it)?;
+        Some(Read { txn, key: read.key, observed: read.observed, op: id.op })
+    }
+
+    /// `read x = 1`, what a transaction did.
+    pub fn saw(&self, read: Read) -> String {
+        match read.observed {
+            Observed::Absent => format!("found no row {}", self.key(read.key)),
+            Observed::Mark(mark) => format!("found {} deleted (mark {})", self.key(read.key), self.value(mark)),
+            Observed::Value(_) | Observed::Live(_) => format!("read {}", self.seen(read)),
+        }
     }
 
     /// `x = 1`, as a transaction read it.
     pub fn seen(&self, read: Read) -> String {
-        format!("{} = {}", self.key(read.key), self.value(read.value))
+        let key = self.key(read.key);
+        if let Op::ReadList { list: Some(list), .. } = self.history.op(read.op) {
+            return format!("{key} = {}", self.list(list));
+        }
+        match read.observed {
+            Observed::Absent => format!("no row {key}"),
+            Observed::Mark(mark) => format!("{key} deleted (mark {})", self.value(mark)),
+            Observed::Value(value) | Observed::Live(value) => format!("{key} = {}", self.value(value)),
+        }
     }
 
-    /// `x = 1`, as a transaction left it.
-    pub fn written(&self, txn: TxnId, key: KeyId) -> String {
+    /// A list with at most the last few of its elements.
+    pub fn list(&self, list: &[ValueId]) -> String {
+        const SHOWN: usize = 5;
+        let skipped = list.len().saturating_sub(SHOWN);
+        let shown: Vec<String> = list[skipped..].iter().map(|&value| self.value(value)).collect();
+        format!("[{}{}]", if skipped > 0 { "..., " } else { "" }, shown.join(", "))
+    }
+
+    /// `wrote x = 1 over it`, what a transaction did after another one had seen the key.
+    pub fn overwrote(&self, txn: TxnId, key: KeyId) -> String {
         let mut writes = self.index.writes_of(txn).map(|write| self.index.writes()[write]);
-        match writes.find(|write| write.key == key) {
-            Some(write) => format!("{} = {}", self.key(key), self.value(write.value)),
-            None => self.key(key),
+        let Some(write) = writes.find(|write| write.key == key) else {
+            return format!("wrote {} over it", self.key(key));
+        };
+        let (key, value) = (self.key(key), self.value(write.value));
+        match self.history.op(write.op) {
+            Op::Delete { .. } => format!("deleted {key} after that"),
+            Op::Insert { .. } => format!("inserted {key} = {value} after that"),
+            Op::Append { .. } => format!("appended {value} to {key} after that"),
+            _ => format!("wrote {key} = {value} over it"),
         }
+    }
+
+    /// The last element that a transaction appended to a list.
+    pub fn appended(&self, txn: TxnId, key: KeyId) -> Option<ValueId> {
+        let mut writes = self.index.writes_of(txn).map(|write| self.index.writes()[write]);
+        writes.find(|write| write.key == key).map(|write| write.value)
     }
 
     /// The first key that both transactions write.
@@ -84,7 +129,6 @@ impl<'h> Terms<'h> {
 
     /// A literal as a clause of a sentence.
     pub fn say(&self, lit: Lit) -> String {
-        let read_verb = if lit.negated { "cannot have read" } else { "read" };
         match lit.atom {
             Atom::Before(a, b) => self.order(a, b),
             Atom::In(txn) => format!(
@@ -92,9 +136,13 @@ impl<'h> Terms<'h> {
                 self.name(Some(txn)),
                 if lit.negated { "did not commit" } else { "committed" }
             ),
-            Atom::ReadFrom(op, source) => match self.read(op) {
+            Atom::ReadFrom(id, source) => match self.read(id) {
+                Some(read) if !lit.negated => {
+                    let writer = self.name(source_txn(source));
+                    format!("{} {} from {writer}", self.name(Some(read.txn)), self.saw(read))
+                }
                 Some(read) => format!(
-                    "{} {read_verb} {} from {}",
+                    "{} cannot have read {} from {}",
                     self.name(Some(read.txn)),
                     self.seen(read),
                     self.name(source_txn(source))
@@ -110,7 +158,8 @@ impl<'h> Terms<'h> {
 pub(crate) struct Read {
     pub txn: TxnId,
     pub key: KeyId,
-    pub value: ValueId,
+    pub observed: Observed,
+    pub op: OpId,
 }
 
 pub(crate) fn source_txn(source: Source) -> Option<TxnId> {

@@ -643,7 +643,7 @@ fn broken(certificate: &Certificate, numbers: &mut Numbers) -> Certificate {
             0 if steps.len() > 1 => drop(steps.remove(place)),
             1 => drop(steps[place].clause.pop()),
             2 => steps[place].clause.push(Lit::before(Node(9), Node(u32::MAX - 1))),
-            3 => steps[place].rule = Rule::Sources(OpId(u32::MAX)),
+            3 => steps[place].rule = Rule::Sources(OpId(u32::MAX).into()),
             _ => steps[place].rule = Rule::Derived(vec![numbers.below(30) as u32, u32::MAX]),
         }
     }

@@ -148,7 +148,7 @@ pub(crate) fn initial_values(history: &History) -> Vec<Option<ValueId>> {
         let index = Index::of(history);
         for (number, read) in index.reads().iter().enumerate() {
             if index.sources(number).initial {
-                initial[read.key.index()] = Some(read.value);
+                initial[read.key.index()] = Some(read.observed.value());
             }
         }
     }

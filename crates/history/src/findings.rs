@@ -23,6 +23,14 @@ pub enum FindingKind {
     NotMyLastWrite,
     /// Two reads of a key in one transaction, without a write of its own between them, differ.
     NonRepeatableRead,
+    /// A list has an element twice.
+    DuplicatedElement,
+    /// A range or predicate read returned a row twice.
+    DuplicatedRow,
+    /// A range read returned a row that is not in the range.
+    RowOutOfBounds,
+    /// A row was returned whose value is only the mark of a delete.
+    TombstoneServed,
 }
 
 impl FindingKind {
@@ -36,6 +44,10 @@ impl FindingKind {
             Self::NotMyOwnWrite => "not my own write",
             Self::NotMyLastWrite => "not my last write",
             Self::NonRepeatableRead => "non-repeatable read",
+            Self::DuplicatedElement => "duplicated element",
+            Self::DuplicatedRow => "duplicated row",
+            Self::RowOutOfBounds => "row out of bounds",
+            Self::TombstoneServed => "tombstone served as a row",
         }
     }
 }
@@ -76,7 +88,14 @@ impl fmt::Display for Sentence<'_> {
         let key = history.keys().original(finding.key);
         let value = history.values().original(finding.value);
         let other = finding.other.map(|op| history.txn_label(history.txn_of(op))).unwrap_or_default();
-        write!(out, "{txn} read {key} = {value}, ")?;
+        match finding.kind {
+            FindingKind::DuplicatedElement => return write!(out, "{txn} read a list {key} with {value} twice"),
+            FindingKind::DuplicatedRow => return write!(out, "{txn} was given the row {key} twice by one read"),
+            FindingKind::RowOutOfBounds => {
+                return write!(out, "{txn} was given the row {key} by a read of a range that it is not in");
+            }
+            _ => write!(out, "{txn} read {key} = {value}, ")?,
+        }
         match finding.kind {
             FindingKind::ThinAirRead if finding.other.is_some() => {
                 write!(out, "which nobody wrote, and {other} read another initial value of {key}")
@@ -92,6 +111,8 @@ impl fmt::Display for Sentence<'_> {
                 write!(out, "although it had itself overwritten that with {}", self.other_value())
             }
             FindingKind::NonRepeatableRead => write!(out, "but had read {} before", self.other_value()),
+            FindingKind::TombstoneServed => write!(out, "as a row, which is only the mark of its delete"),
+            FindingKind::DuplicatedElement | FindingKind::DuplicatedRow | FindingKind::RowOutOfBounds => Ok(()),
         }
     }
 }

@@ -1,30 +1,39 @@
 //! What every engine starts from: external reads, final writes, and the possible sources of each read.
 //!
-//! A read is *external* if the transaction neither wrote nor read the key before; a write is *final* if the
-//! transaction does not write the key again. Writes of one key and value form a group, and a read's sources are the
-//! group of its key and value, without its own transaction's write, and the initial state if that holds the value.
+//! A read is *external* if the transaction did not write the key before, and had not seen as much of it; a write is
+//! *final* if the transaction does not write the key again. A range read is one read of every known key in the range,
+//! of those too that it did not return. Writes of one key and value form a group, and a read's sources are the group
+//! of its key and value, without its own transaction's write, and the initial state if that holds the value.
 //! So sources cost one number per read however many duplicates there are.
 //!
 //! One pass over the operations with a stamp per key, and one sort of the writes of each key: O(n log w) for w writes
 //! of a key.
 
+mod groups;
+mod lists;
+mod observed;
 mod scan;
 mod sourceless;
+mod versions;
 
 use crate::{Finding, History, InitialDefault, KeyId, OpId, Outcome, TxnId, ValueId};
 
+pub use observed::Observed;
+pub use versions::{Telling, VersionOrder};
+
+use groups::SelectedGroups;
 use scan::Scan;
 use sourceless::{Elsewhere, GuessedInitial, written_values};
 
-/// The first read of a key in a transaction, before any write of its own.
+/// A read of a key in a transaction that did not write it before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ExternalRead {
     /// Who read.
     pub txn: TxnId,
     /// What key.
     pub key: KeyId,
-    /// What value.
-    pub value: ValueId,
+    /// What it saw.
+    pub observed: Observed,
     /// By which operation.
     pub op: OpId,
 }
@@ -36,8 +45,10 @@ pub struct FinalWrite {
     pub txn: TxnId,
     /// What key.
     pub key: KeyId,
-    /// What value.
+    /// What value; the mark of a delete that leaves one, the last element for appends.
     pub value: ValueId,
+    /// Whether it leaves no row.
+    pub is_dead: bool,
     /// By which operation.
     pub op: OpId,
 }
@@ -67,6 +78,11 @@ pub struct Index {
     group_start: Vec<u32>,
     /// For each key the place of its writes in `by_value`.
     key_start: Vec<u32>,
+    /// Groups that are not all writes of one value; their numbers go on where those of `group_start` end.
+    selected: SelectedGroups,
+    /// Keys that a delete marked, or to which a null value was written; empty if there are none.
+    marks_or_nulls: Vec<bool>,
+    version_order: Vec<VersionOrder>,
     findings: Vec<Finding>,
     unindexed: Option<OpId>,
 }
@@ -77,10 +93,13 @@ impl Index {
     /// Derives the index.
     pub fn of(history: &History) -> Self {
         let mut index = Self::default();
-        Scan::new(history).run(&mut index);
+        let list_reads = Scan::new(history).run(&mut index);
         index.group_writes(history);
         index.find_sources(history);
+        index.order_lists(history, &list_reads);
+        index.order_recorded_versions(history);
         index.findings.sort_by_key(|finding| finding.read);
+        index.findings.dedup_by_key(|finding| (finding.read, finding.key));
         index
     }
 
@@ -127,20 +146,27 @@ impl Index {
         self.group(self.write_group[write])
     }
 
+    /// Pairs of versions whose order the history tells, by lists or by recorded versions.
+    pub fn version_order(&self) -> &[VersionOrder] {
+        &self.version_order
+    }
+
     /// What no order can explain, sorted by the read. Transactions of unknown outcome have findings too: these did not
     /// commit.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
 
-    /// The first operation of a kind that the index leaves out (lists, ranges, predicates), if there is one.
+    /// The first operation that the index leaves out, if there is one.
     pub fn unindexed(&self) -> Option<OpId> {
         self.unindexed
     }
 
     fn group(&self, group: u32) -> &[u32] {
-        &self.by_value
-            [self.group_start[group as usize] as usize..self.group_start[group as usize + 1] as usize]
+        match self.group_start.get(group as usize + 1) {
+            Some(&end) => &self.by_value[self.group_start[group as usize] as usize..end as usize],
+            None => self.selected.get(group as usize + 1 - self.group_start.len()),
+        }
     }
 
     fn group_writes(&mut self, history: &History) {
@@ -180,15 +206,19 @@ impl Index {
     }
 
     fn find_sources(&mut self, history: &History) {
-        self.read_group = self.reads.iter().map(|read| self.find_group(read)).collect();
+        self.read_group.reserve_exact(self.reads.len());
+        for number in 0..self.reads.len() {
+            let group = self.find_group(history, number);
+            self.read_group.push(group);
+        }
         let guessed = self.guess_initial(history);
         self.read_initial.reserve_exact(self.reads.len());
         let mut sourceless = Vec::new();
         for (number, read) in self.reads.iter().enumerate() {
             let group = self.read_group[number];
             let initial = match history.initial().value_of(read.key) {
-                Some(value) => value == read.value,
-                None => group == NO_GROUP && guessed.value_of(history, read.key) == Some(read.value),
+                Some(value) => read.observed.allows_initial(value),
+                None => guessed.may_be(read),
             };
             self.read_initial.push(initial);
             let foreign = |&write: &u32| self.writes[write as usize].txn != read.txn;
@@ -213,30 +243,25 @@ impl Index {
         guessed.read_of = vec![None; history.keys().len()];
         let written = written_values(history);
         for outcome in [Outcome::Committed, Outcome::Unknown] {
-            for read in &self.reads {
-                if history.outcome(read.txn) != outcome || written.contains(&(read.key, read.value)) {
-                    continue;
-                }
-                let first = *guessed.read_of[read.key.index()].get_or_insert(read.op);
-                let is_same = history.op(first).value() == Some(read.value);
-                if !is_same && history.outcome(history.txn_of(first)) == Outcome::Unknown {
-                    // Either of two unknown transactions may be wrong: no engine decides that yet.
-                    self.unindexed = self.unindexed.or(Some(read.op));
+            for read in self.reads.iter().filter(|read| history.outcome(read.txn) == outcome) {
+                let value = read.observed.value();
+                if !written.contains(&(read.key, value)) {
+                    guessed.read_of[read.key.index()].get_or_insert((read.op, value));
                 }
             }
         }
+        // Where only an unknown transaction saw it, and somebody else something that may be initial too, either may be
+        // right: no engine decides that yet.
+        let is_doubtful = |read: &&ExternalRead| {
+            let value = read.observed.value();
+            let is_other = |(first, seen)| {
+                seen != value && history.outcome(history.txn_of(first)) == Outcome::Unknown
+            };
+            let may_be = value == ValueId::NIL || !written.contains(&(read.key, value));
+            may_be && guessed.read_of[read.key.index()].is_some_and(is_other)
+        };
+        self.unindexed = self.unindexed.or(self.reads.iter().find(is_doubtful).map(|read| read.op));
         guessed
-    }
-
-    fn find_group(&self, read: &ExternalRead) -> u32 {
-        let writes = self.writes_to(read.key);
-        let place = writes.partition_point(|&write| self.writes[write as usize].value < read.value);
-        match writes.get(place) {
-            Some(&write) if self.writes[write as usize].value == read.value => {
-                self.write_group[write as usize]
-            }
-            _ => NO_GROUP,
-        }
     }
 }
 
@@ -297,7 +322,7 @@ mod tests {
         let history =
             history(&[("r x 0 r x 0 w x 1 r x 1 w x 2 w y 5", Committed), ("w y 5 r x 2", Committed)]);
         let index = Index::of(&history);
-        let reads: Vec<_> = index.reads().iter().map(|read| (read.txn.0, read.key.0, read.value.0)).collect();
+        let reads: Vec<_> = index.reads().iter().map(|read| (read.txn.0, read.key.0, read.observed.value().0)).collect();
         assert_eq!(reads, [(0, 0, 0), (1, 0, 2)]);
         let writes: Vec<_> =
             index.writes().iter().map(|write| (write.txn.0, write.key.0, write.value.0)).collect();

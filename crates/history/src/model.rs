@@ -256,6 +256,11 @@ impl History {
         !self.ops.version.is_empty()
     }
 
+    /// Whether any delete left a mark.
+    pub fn has_marks(&self) -> bool {
+        self.ops.kind.contains(&OpKind::DeleteMarked)
+    }
+
     /// The name that the input gave to a transaction.
     pub fn txn_name(&self, txn: TxnId) -> Option<Datum> {
         let name = *self.txns.name.get(txn.index())?;

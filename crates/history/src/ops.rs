@@ -86,6 +86,14 @@ impl Op<'_> {
         }
     }
 
+    /// The element that it appends to a list.
+    pub fn value_appended(&self) -> Option<ValueId> {
+        match *self {
+            Self::Append { value, .. } => Some(value),
+            _ => None,
+        }
+    }
+
     /// Whether it only observes.
     pub fn is_read(&self) -> bool {
         matches!(
@@ -127,6 +135,23 @@ pub struct RangeRead {
     pub to: Bound,
     /// What was returned, in the order of the answer; `None` if the client does not know.
     pub rows: Option<Vec<Row>>,
+}
+
+impl RangeRead {
+    /// Whether a key is between the bounds.
+    pub fn contains(&self, key: &Datum) -> bool {
+        let is_after = match &self.from {
+            Bound::Unbounded => true,
+            Bound::Included(from) => from <= key,
+            Bound::Excluded(from) => from < key,
+        };
+        let is_before = match &self.to {
+            Bound::Unbounded => true,
+            Bound::Included(to) => key <= to,
+            Bound::Excluded(to) => key < to,
+        };
+        is_after && is_before
+    }
 }
 
 /// A read of all rows that satisfy a predicate.

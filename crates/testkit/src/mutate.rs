@@ -1,6 +1,6 @@
 //! Certificates with something changed, to see that the checker is not content with less than a proof.
 
-use certify::{Atom, Certificate, Lit, Node, Rule, Source, Step, StepId};
+use certify::{Atom, Certificate, Lit, Node, ReadId, Rule, Source, Step, StepId};
 use history::{OpId, TxnId};
 
 use crate::Random;
@@ -61,7 +61,7 @@ fn mutate_steps(steps: &mut Vec<Step>, random: &mut Random) {
 
 fn mutate_rule(rule: &mut Rule, random: &mut Random) {
     match rule {
-        Rule::Internal(op) | Rule::Sources(op) => *op = any_op(random),
+        Rule::Internal(op) | Rule::Sources(ReadId { op, .. }) => *op = any_op(random),
         Rule::Derived(hints) => match random.below(3) {
             0 => drop_one(hints, random),
             1 => exchange(hints, random),
@@ -99,7 +99,7 @@ fn any_txn(random: &mut Random) -> TxnId {
 fn any_lit(random: &mut Random) -> Lit {
     let source = if random.percent(30) { Source::Initial } else { Source::Txn(any_txn(random)) };
     let atom = match random.below(4) {
-        0 => Atom::ReadFrom(any_op(random), source),
+        0 => Atom::ReadFrom(any_op(random).into(), source),
         1 => Atom::In(any_txn(random)),
         _ => Atom::Before(any_node(random), any_node(random)),
     };
@@ -115,7 +115,7 @@ fn any_rule(random: &mut Random) -> Rule {
         2 => Rule::BeginCommit,
         3 => Rule::Initial,
         4 => Rule::Internal(any_op(random)),
-        5 => Rule::Sources(any_op(random)),
+        5 => Rule::Sources(any_op(random).into()),
         6 => Rule::ReadAfterWrite,
         7 => Rule::ReadCommitted,
         8 => Rule::OneInitial,

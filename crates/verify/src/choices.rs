@@ -37,6 +37,8 @@ pub(crate) enum Because {
     Versions { earlier: TxnId, later: TxnId },
     /// `commit` of the writer to `begin` of the reader.
     ReadFrom { read: u32, source: u32 },
+    /// The same, as the history tells: the number of that order.
+    Told(u32),
     /// `commit` of an unknown transaction to `begin` of a later one of its session.
     Session { from: u32, to: u32 },
     /// An event of an unknown transaction to the line of time.
@@ -134,6 +136,7 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
                 self.exclusive_write(write);
             }
         }
+        self.told_if_committed();
         self.maybe_obligations();
         self.choices.undecided_pairs = self.pairs.len() as u64;
         self.choices
@@ -237,6 +240,20 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
                 self.edge(from, to, &guards, because);
             } else if !self.state.reach.reaches(from, to) {
                 self.choices.known.push((from, to, Reason::Exclusive(write as u32)));
+            }
+        }
+    }
+
+    /// Orders of versions that the history tells if a transaction of unknown outcome committed.
+    fn told_if_committed(&mut self) {
+        let problem = self.problem();
+        for (number, order) in problem.index.version_order().iter().enumerate() {
+            let ends = [problem.writer(order.earlier), problem.writer(order.later)];
+            let is_out = |txn: &TxnId| problem.status[txn.index()] == Status::Out;
+            let guards: Vec<Lit> = ends.into_iter().filter_map(|txn| self.guard_of(txn)).collect();
+            if !guards.is_empty() && !ends.iter().any(is_out) {
+                let (from, to) = (problem.shape.commit(ends[0]), problem.shape.install(ends[1]));
+                self.edge(from, to, &guards, Because::Told(number as u32));
             }
         }
     }

@@ -20,6 +20,8 @@ pub(crate) enum Reason {
     ReadFrom(u32),
     /// From the reader of a version to the writer of a later one: the read.
     Overwritten(u32),
+    /// From one version to a later one, as the history tells: the number of that order.
+    Told(u32),
     /// The writer was visible to this read, so the version that was read is later.
     Visible(u32),
     /// One of two writers of a key began before the other committed, so it committed before the other began: a write
@@ -32,7 +34,7 @@ impl Reason {
     pub(crate) fn cost(self) -> u32 {
         match self {
             Self::Session | Self::Time | Self::Within => 0,
-            Self::ReadFrom(_) => 1,
+            Self::ReadFrom(_) | Self::Told(_) => 1,
             Self::Overwritten(_) => 2,
             Self::Visible(_) | Self::Exclusive(_) => 3,
         }
@@ -59,6 +61,7 @@ impl KnownGraph {
             Reason::Overwritten(read) => (4, read),
             Reason::Visible(read) => (5, read),
             Reason::Exclusive(write) => (6, write),
+            Reason::Told(order) => (7, order),
         });
         self.graph.add(from, to)
     }
@@ -71,11 +74,12 @@ impl KnownGraph {
             (3, read) => Reason::ReadFrom(read),
             (4, read) => Reason::Overwritten(read),
             (5, read) => Reason::Visible(read),
-            (_, write) => Reason::Exclusive(write),
+            (6, write) => Reason::Exclusive(write),
+            (_, order) => Reason::Told(order),
         }
     }
 
-    /// Begin to commit, session order, and reads whose source is known. The line of time comes from `time`.
+    /// Begin to commit, session order, reads whose source is known, and versions whose order is told. The line of time comes from `time`.
     pub(crate) fn add_observed(&mut self, problem: &Problem<'_>) {
         let shape = problem.shape;
         let took_part = |txn: &history::TxnId| problem.status[txn.index()] != Status::Out;
@@ -104,6 +108,12 @@ impl KnownGraph {
         for (read, &source) in problem.source.iter().enumerate() {
             if !matches!(source, INITIAL | OPEN | UNUSED) {
                 self.add_read_from(problem, read as u32, source);
+            }
+        }
+        for (number, order) in problem.index.version_order().iter().enumerate() {
+            let (earlier, later) = (problem.writer(order.earlier), problem.writer(order.later));
+            if problem.is_in(earlier) && problem.is_in(later) {
+                self.add(shape.commit(earlier), shape.install(later), Reason::Told(number as u32));
             }
         }
     }

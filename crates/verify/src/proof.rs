@@ -12,8 +12,8 @@ mod premises;
 mod rules;
 mod write;
 
-use certify::{Certificate, Rule, Step, StepId};
-use history::{FindingKind, TxnId};
+use certify::{Certificate, ReadId, Rule, Step, StepId};
+use history::{Finding, FindingKind, TxnId};
 use order::{EdgeId, PathSearch};
 use rustc_hash::FxHashMap;
 
@@ -143,8 +143,7 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
                     FindingKind::NotMyOwnWrite
                     | FindingKind::NotMyLastWrite
                     | FindingKind::NonRepeatableRead => Rule::Internal(finding.read),
-                    _ if self.is_external(finding.txn, finding.read) => Rule::Sources(finding.read),
-                    _ => Rule::Internal(finding.read),
+                    _ => self.finding_rule(finding),
                 };
                 self.push(Vec::new(), rule);
             }
@@ -152,9 +151,21 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
         self.finish()
     }
 
-    fn is_external(&self, txn: TxnId, op: history::OpId) -> bool {
-        let index = self.evidence.problem.index;
-        index.reads_of(txn).any(|read| index.reads()[read].op == op)
+    /// A read without a source, or an answer that contradicts its own transaction.
+    pub(crate) fn finding_rule(&self, finding: &Finding) -> Rule {
+        let (history, index) = (self.evidence.problem.history, self.evidence.problem.index);
+        let is_answer = matches!(
+            finding.kind,
+            FindingKind::DuplicatedRow | FindingKind::RowOutOfBounds | FindingKind::NonRepeatableRead
+        );
+        let is_it = |&read: &usize| {
+            let read = index.reads()[read];
+            read.op == finding.read && read.key == finding.key
+        };
+        match index.reads_of(finding.txn).find(is_it).filter(|_| !is_answer) {
+            Some(_) => Rule::Sources(ReadId::of(history, finding.read, finding.key)),
+            None => Rule::Internal(finding.read),
+        }
     }
 
     fn sourceless(&mut self, read: u32) {

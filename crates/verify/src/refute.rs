@@ -138,6 +138,13 @@ impl ProofBuilder<'_, '_> {
             }
             Because::Versions { earlier, later } => self.known_versions(earlier, later),
             Because::Session { from, to } => vec![self.hop_step(Hop::Session(from, to))],
+            Because::Told(order) => {
+                let order = self.evidence.problem.index.version_order()[order as usize];
+                for write in [order.earlier, order.later] {
+                    self.collect(self.committed_facts(self.evidence.problem.writer(write)));
+                }
+                vec![self.told(order)]
+            }
             Because::Time => Vec::new(),
             Because::ReadFrom { read, source } => vec![self.read_after_write(read, source)],
             Because::Overwritten { read, source, later } => {

@@ -140,8 +140,8 @@ impl Relations {
         for (place, commit) in run.commits.iter().enumerate() {
             for read in index.reads_of(commit.txn) {
                 let read = index.reads()[read];
-                let writer = writer_of.get(&(read.key, read.value)).copied();
-                if writer.is_none() && read.value != ValueId(0) {
+                let writer = writer_of.get(&(read.key, read.observed.value())).copied();
+                if writer.is_none() && read.observed.value() != ValueId(0) {
                     return None;
                 }
                 relations.reads.push((place, read.key, writer));

@@ -1,33 +1,56 @@
 //! The pass over the operations that finds external reads, final writes, and what contradicts its own transaction.
+//!
+//! A transaction may see a key more than once. What it sees again is no new read if it follows from what it saw before,
+//! and a contradiction if both cannot be; otherwise (a range that did not return the key, then the mark of its delete)
+//! it is one more read, and both must be explained.
 
-use super::{ExternalRead, FinalWrite, Index};
-use crate::{Finding, FindingKind, History, KeyId, Op, OpId, Outcome, TxnId, ValueId};
+use super::lists::ListRead;
+use super::{ExternalRead, FinalWrite, Index, Observed};
+use crate::{Bound, Finding, FindingKind, History, KeyId, Op, OpId, Outcome, RangeRead, TxnId, ValueId};
 
 /// The pass over the operations.
 pub(super) struct Scan<'h> {
     history: &'h History,
     /// For each key: the transaction that touched it last, and what it knows of it.
     touched: Vec<Touch>,
+    /// All keys in their order, and for each the range read that returned it last; made for the first range.
+    sorted_keys: Vec<KeyId>,
+    returned_by: Vec<Option<(OpId, Observed)>>,
+    list_reads: Vec<ListRead>,
+    /// Whether deletes leave marks.
+    has_marks: bool,
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Touch {
+struct Touch {
     stamp: u32,
-    /// The last operation of the transaction on the key.
+    /// The last operation of the transaction that saw or wrote the key.
     op: OpId,
+    seen: Observed,
     /// The number of the transaction's final write of the key, or `NO_WRITE`.
     write: u32,
+    /// How many elements the transaction has appended to it.
+    appended: u32,
 }
 
 const NO_WRITE: u32 = u32::MAX;
 
 impl<'h> Scan<'h> {
     pub(super) fn new(history: &'h History) -> Self {
-        let untouched = Touch { stamp: u32::MAX, op: OpId(0), write: NO_WRITE };
-        Self { history, touched: vec![untouched; history.keys().len()] }
+        let untouched =
+            Touch { stamp: u32::MAX, op: OpId(0), seen: Observed::Absent, write: NO_WRITE, appended: 0 };
+        Self {
+            history,
+            touched: vec![untouched; history.keys().len()],
+            sorted_keys: Vec::new(),
+            returned_by: Vec::new(),
+            list_reads: Vec::new(),
+            has_marks: history.has_marks(),
+        }
     }
 
-    pub(super) fn run(mut self, index: &mut Index) {
+    /// Fills the index, and gives back the external reads of lists.
+    pub(super) fn run(mut self, index: &mut Index) -> Vec<ListRead> {
         index.read_start.push(0);
         index.write_start.push(0);
         for txn in self.history.txns() {
@@ -39,62 +62,85 @@ impl<'h> Scan<'h> {
             index.read_start.push(index.reads.len() as u32);
             index.write_start.push(index.writes.len() as u32);
         }
+        self.list_reads
     }
 
-    pub(super) fn visit(&mut self, index: &mut Index, txn: TxnId, id: OpId, op: Op<'_>) {
+    fn visit(&mut self, index: &mut Index, txn: TxnId, id: OpId, op: Op<'_>) {
         match op {
-            Op::Read { key, value: Some(value) } => self.visit_read(index, txn, id, key, value),
-            Op::Read { value: None, .. } | Op::ReadList { list: None, .. } => {}
-            Op::Write { key, .. } | Op::Insert { key, .. } | Op::Delete { key, .. } => {
-                self.visit_write(index, txn, id, key, op.written().unwrap_or(ValueId::NIL));
+            Op::Read { key, value: Some(value) } => {
+                self.visit_read(index, txn, id, key, Observed::Value(value));
             }
-            _ => index.unindexed = index.unindexed.or(Some(id)),
+            Op::Read { value: None, .. } | Op::ReadList { list: None, .. } => {}
+            Op::Write { key, value } | Op::Insert { key, value } => {
+                self.visit_write(index, FinalWrite { txn, key, value, is_dead: false, op: id });
+            }
+            Op::Delete { key, tombstone } => {
+                let value = tombstone.unwrap_or(ValueId::NIL);
+                self.visit_write(index, FinalWrite { txn, key, value, is_dead: true, op: id });
+            }
+            Op::Append { key, value } => {
+                let appended = self.touch(txn, key).appended + 1;
+                self.visit_write(index, FinalWrite { txn, key, value, is_dead: false, op: id });
+                self.touched[key.index()].appended = appended;
+            }
+            Op::ReadList { key, list: Some(list) } => self.visit_list(index, txn, id, key, list),
+            Op::RangeRead(range) => self.visit_range(index, txn, id, range),
+            Op::PredicateRead(_) | Op::PredicateWrite(_) => index.unindexed = index.unindexed.or(Some(id)),
         }
     }
 
-    pub(super) fn visit_write(
-        &mut self,
-        index: &mut Index,
-        txn: TxnId,
-        op: OpId,
-        key: KeyId,
-        value: ValueId,
-    ) {
-        let touch = &mut self.touched[key.index()];
-        if touch.stamp == txn.0 && touch.write != NO_WRITE {
-            index.writes[touch.write as usize] = FinalWrite { txn, key, value, op };
-            touch.op = op;
-            return;
-        }
-        *touch = Touch { stamp: txn.0, op, write: index.writes.len() as u32 };
-        index.writes.push(FinalWrite { txn, key, value, op });
-    }
-
-    pub(super) fn visit_read(&mut self, index: &mut Index, txn: TxnId, op: OpId, key: KeyId, value: ValueId) {
+    /// What the transaction at hand knows of a key.
+    fn touch(&self, txn: TxnId, key: KeyId) -> Touch {
         let touch = self.touched[key.index()];
-        if touch.stamp != txn.0 {
-            self.touched[key.index()] = Touch { stamp: txn.0, op, write: NO_WRITE };
-            index.reads.push(ExternalRead { txn, key, value, op });
-            return;
+        match touch.stamp == txn.0 {
+            true => touch,
+            false => Touch { stamp: u32::MAX, write: NO_WRITE, appended: 0, ..touch },
         }
-        if self.history.op(touch.op).value() == Some(value) {
-            return;
-        }
-        let kind = if touch.write == NO_WRITE {
-            FindingKind::NonRepeatableRead
-        } else {
-            self.kind_after_own_write(txn, op, key, value)
-        };
-        index.findings.push(Finding { kind, txn, read: op, key, value, other: Some(touch.op) });
     }
 
-    pub(super) fn kind_after_own_write(
-        &self,
-        txn: TxnId,
-        read: OpId,
-        key: KeyId,
-        value: ValueId,
-    ) -> FindingKind {
+    fn visit_write(&mut self, index: &mut Index, write: FinalWrite) {
+        if write.is_dead != (write.value == ValueId::NIL) {
+            index.marks_or_nulls.resize(self.touched.len(), false);
+            index.marks_or_nulls[write.key.index()] |= write.is_dead || write.value == ValueId::NIL;
+        }
+        let touch = self.touch(write.txn, write.key);
+        let number = match touch.write {
+            NO_WRITE => {
+                index.writes.push(write);
+                index.writes.len() as u32 - 1
+            }
+            number => {
+                index.writes[number as usize] = write;
+                number
+            }
+        };
+        self.touched[write.key.index()] =
+            Touch { stamp: write.txn.0, op: write.op, write: number, ..touch };
+    }
+
+    fn visit_read(&mut self, index: &mut Index, txn: TxnId, op: OpId, key: KeyId, observed: Observed) {
+        let touch = self.touch(txn, key);
+        if touch.stamp != txn.0 {
+            self.touched[key.index()] = Touch { stamp: txn.0, op, seen: observed, ..touch };
+            index.reads.push(ExternalRead { txn, key, observed, op });
+            return;
+        }
+        let kind = match touch.write {
+            NO_WRITE if touch.seen.implies(observed) => return,
+            NO_WRITE if touch.seen.excludes(observed, self.has_marks) => FindingKind::NonRepeatableRead,
+            NO_WRITE => {
+                self.touched[key.index()] = Touch { op, seen: observed, ..touch };
+                index.reads.push(ExternalRead { txn, key, observed, op });
+                return;
+            }
+            write if observed.allows(&index.writes[write as usize]) => return,
+            _ => self.kind_after_own_write(txn, op, key, observed.value()),
+        };
+        let other = Some(touch.op);
+        index.findings.push(Finding { kind, txn, read: op, key, value: observed.value(), other });
+    }
+
+    fn kind_after_own_write(&self, txn: TxnId, read: OpId, key: KeyId, value: ValueId) -> FindingKind {
         let wrote = |op: &Op<'_>| op.key() == Some(key) && op.written() == Some(value);
         let (mut before, mut after) = (false, false);
         for (id, op) in self.history.ops(txn).filter(|(_, op)| wrote(op)) {
@@ -107,5 +153,92 @@ impl<'h> Scan<'h> {
             (false, true) => FindingKind::FutureRead,
             _ => FindingKind::NotMyOwnWrite,
         }
+    }
+
+    /// A list as the transaction saw it: what it had appended itself is at the end, and the rest came from outside.
+    fn visit_list(&mut self, index: &mut Index, txn: TxnId, op: OpId, key: KeyId, list: &[ValueId]) {
+        let touch = self.touch(txn, key);
+        let outside = list.len().checked_sub(touch.appended as usize);
+        let own = outside.map(|outside| &list[outside..]);
+        let finding = |kind, value| Finding { kind, txn, read: op, key, value, other: Some(touch.op) };
+        let last = list.last().copied().unwrap_or(ValueId::NIL);
+        let (Some(outside), Some(own)) = (outside, own) else {
+            index.findings.push(finding(FindingKind::NotMyOwnWrite, last));
+            return;
+        };
+        if !self.own_appends(txn, key, op).eq(own.iter().copied()) {
+            index.findings.push(finding(FindingKind::NotMyOwnWrite, last));
+            return;
+        }
+        let mut before = self.list_reads.iter().rev().take_while(|read| read.txn == txn);
+        if let Some(before) = before.find(|read| read.key == key) {
+            if before.outside(self.history) != &list[..outside] {
+                index.findings.push(finding(FindingKind::NonRepeatableRead, last));
+            }
+            return;
+        }
+        let seen = list[..outside].last().copied();
+        let observed = seen.map_or(Observed::Value(ValueId::NIL), Observed::Value);
+        self.list_reads.push(ListRead { txn, key, op, length: outside as u32 });
+        index.reads.push(ExternalRead { txn, key, observed, op });
+        if touch.stamp != txn.0 {
+            self.touched[key.index()] = Touch { stamp: txn.0, op, seen: observed, ..touch };
+        }
+    }
+
+    fn own_appends(&self, txn: TxnId, key: KeyId, before: OpId) -> impl Iterator<Item = ValueId> + use<'h> {
+        self.history.ops(txn).take_while(move |&(id, _)| id < before).filter_map(move |(_, op)| match op {
+            Op::Append { key: of, value } if of == key => Some(value),
+            _ => None,
+        })
+    }
+
+    /// A range read is a read of every known key between its bounds.
+    fn visit_range(&mut self, index: &mut Index, txn: TxnId, op: OpId, range: &RangeRead) {
+        let Some(rows) = &range.rows else { return };
+        if self.returned_by.is_empty() {
+            self.sorted_keys = (0..self.touched.len()).map(KeyId::from_index).collect();
+            let keys = self.history.keys();
+            self.sorted_keys.sort_by(|&a, &b| keys.original(a).cmp(keys.original(b)));
+            self.returned_by = vec![None; self.touched.len()];
+        }
+        let places = self.places(range);
+        for row in rows {
+            let observed = if row.is_dead { Observed::Mark(row.value) } else { Observed::Live(row.value) };
+            let returned = self.returned_by[row.key.index()].replace((op, observed));
+            let kind = match returned {
+                Some((before, _)) if before == op => FindingKind::DuplicatedRow,
+                _ if !range.contains(self.datum(row.key)) => FindingKind::RowOutOfBounds,
+                _ => continue,
+            };
+            index.findings.push(Finding { kind, txn, read: op, key: row.key, value: row.value, other: None });
+        }
+        for place in places {
+            let key = self.sorted_keys[place];
+            let observed = match self.returned_by[key.index()] {
+                Some((by, observed)) if by == op => observed,
+                _ => Observed::Absent,
+            };
+            self.visit_read(index, txn, op, key, observed);
+        }
+    }
+
+    fn datum(&self, key: KeyId) -> &'h crate::Datum {
+        self.history.keys().original(key)
+    }
+
+    /// The places of the keys of a range among the sorted keys.
+    fn places(&self, range: &RangeRead) -> std::ops::Range<usize> {
+        let start = match &range.from {
+            Bound::Unbounded => 0,
+            Bound::Included(from) => self.sorted_keys.partition_point(|&key| self.datum(key) < from),
+            Bound::Excluded(from) => self.sorted_keys.partition_point(|&key| self.datum(key) <= from),
+        };
+        let end = match &range.to {
+            Bound::Unbounded => self.sorted_keys.len(),
+            Bound::Included(to) => self.sorted_keys.partition_point(|&key| self.datum(key) <= to),
+            Bound::Excluded(to) => self.sorted_keys.partition_point(|&key| self.datum(key) < to),
+        };
+        start..end.max(start)
     }
 }

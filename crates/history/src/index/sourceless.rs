@@ -2,28 +2,33 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::ExternalRead;
-use crate::{Finding, FindingKind, History, KeyId, OpId, Outcome, TxnId, ValueId};
+use super::{ExternalRead, Observed};
+use crate::{Finding, FindingKind, History, KeyId, Op, OpId, Outcome, TxnId, ValueId};
 
 /// What anybody wrote, even in vain.
 pub(super) fn written_values(history: &History) -> FxHashSet<(KeyId, ValueId)> {
     let ops = history.txns().flat_map(|txn| history.ops(txn));
-    ops.filter_map(|(_, op)| Some((op.key()?, op.written()?))).collect()
+    ops.filter_map(|(_, op)| Some((op.key()?, op.written().or(op.value_appended())?))).collect()
 }
 
 /// For each key whose initial value is unknown, a read that saw it.
 #[derive(Default)]
 pub(super) struct GuessedInitial {
-    pub(super) read_of: Vec<Option<OpId>>,
+    pub(super) read_of: Vec<Option<(OpId, ValueId)>>,
 }
 
 impl GuessedInitial {
     pub(super) fn read_of(&self, key: KeyId) -> Option<OpId> {
-        self.read_of.get(key.index()).copied().flatten()
+        self.read_of.get(key.index()).copied().flatten().map(|(read, _)| read)
     }
 
-    pub(super) fn value_of(&self, history: &History, key: KeyId) -> Option<ValueId> {
-        self.read_of(key).and_then(|read| history.op(read).value())
+    /// Whether a read may have seen the initial state of its key.
+    pub(super) fn may_be(&self, read: &ExternalRead) -> bool {
+        match self.read_of.get(read.key.index()).copied().flatten() {
+            Some((_, value)) => read.observed.allows_initial(value),
+            // Nobody saw the initial state for certain: it may have been no row, whoever deleted the key later.
+            None => read.observed.allows_initial(ValueId::NIL),
+        }
     }
 }
 
@@ -37,11 +42,11 @@ pub(super) struct Elsewhere {
 impl Elsewhere {
     pub(super) fn of(history: &History, sourceless: &[ExternalRead]) -> Self {
         let wanted: FxHashSet<(KeyId, ValueId)> =
-            sourceless.iter().map(|read| (read.key, read.value)).collect();
+            sourceless.iter().map(|read| (read.key, read.observed.value())).collect();
         let mut elsewhere = Self { aborted: FxHashMap::default(), overwritten: FxHashMap::default() };
         for txn in history.txns() {
             for (id, op) in history.ops(txn) {
-                let (Some(key), Some(value)) = (op.key(), op.written()) else { continue };
+                let (Some(key), Some(value)) = (op.key(), op.written().or(op.value_appended())) else { continue };
                 if wanted.contains(&(key, value)) {
                     elsewhere.note(history, txn, id, (key, value));
                 }
@@ -63,22 +68,32 @@ impl Elsewhere {
         }
     }
 
+    /// Whether a row was returned whose value is only the mark of a delete.
+    fn is_live_mark(&self, history: &History, read: &ExternalRead) -> bool {
+        let Observed::Live(value) = read.observed else { return false };
+        let what = (read.key, value);
+        let ops = self.overwritten.get(&what).into_iter().flatten().flatten();
+        let mut writes = ops.chain(self.aborted.get(&what)).map(|&op| history.op(op)).peekable();
+        writes.peek().is_some() && writes.all(|op| matches!(op, Op::Delete { .. }))
+    }
+
     pub(super) fn explain(
         &self,
         history: &History,
         read: &ExternalRead,
         guessed: &GuessedInitial,
     ) -> Finding {
-        let what = (read.key, read.value);
+        let what = (read.key, read.observed.value());
         let overwritten = self.overwritten.get(&what).into_iter().flatten().flatten().copied();
         let (own, others): (Vec<OpId>, Vec<OpId>) =
             overwritten.partition(|&op| history.txn_of(op) == read.txn);
         let (kind, other) = match (self.aborted.get(&what), others.first(), own.first()) {
+            _ if self.is_live_mark(history, read) => (FindingKind::TombstoneServed, None),
             (Some(&op), _, _) => (FindingKind::AbortedRead, Some(op)),
             (_, Some(&op), _) => (FindingKind::IntermediateRead, Some(op)),
             (_, _, Some(&op)) => (FindingKind::FutureRead, Some(op)),
             _ => (FindingKind::ThinAirRead, guessed.read_of(read.key)),
         };
-        Finding { kind, txn: read.txn, read: read.op, key: read.key, value: read.value, other }
+        Finding { kind, txn: read.txn, read: read.op, key: read.key, value: read.observed.value(), other }
     }
 }

@@ -159,7 +159,7 @@ impl Axioms<'_> {
         let sources: Vec<Source> = initial.into_iter().chain(same.map(Source::Txn)).collect();
         let listed = sources.iter().map(|&source| Lit::read_from(read.op, source));
         let clause = listed.chain(self.out(read.txn)).collect();
-        self.push(clause, Rule::Sources(read.op));
+        self.push(clause, Rule::Sources(read.op.into()));
         for source in sources {
             self.source(read, source);
         }

@@ -12,7 +12,7 @@ impl ProofBuilder<'_, '_> {
     pub(super) fn premises(&mut self, from: u32, to: u32, reason: Reason, edge_count: u32) -> Vec<Fact> {
         let shape = self.evidence.problem.shape;
         let (mut facts, path) = match reason {
-            Reason::Session | Reason::Time | Reason::Within => (Vec::new(), None),
+            Reason::Session | Reason::Time | Reason::Within | Reason::Told(_) => (Vec::new(), None),
             Reason::ReadFrom(read) => (vec![Fact::From(read)], None),
             Reason::Overwritten(read) => {
                 let writer = self.source_writer(read);

@@ -1,7 +1,7 @@
 //! The rules of the level, as steps of a derivation.
 
-use certify::{Certificate, Lit, Node, Rule, Source, Step, StepId};
-use history::TxnId;
+use certify::{Certificate, Lit, Node, ReadId, Rule, Source, Step, StepId};
+use history::{Telling, TxnId, VersionOrder};
 
 use super::{Fact, ProofBuilder};
 use crate::problem::INITIAL;
@@ -29,9 +29,14 @@ impl ProofBuilder<'_, '_> {
 
     pub(crate) fn read_from(&self, read: u32, source: u32) -> Lit {
         let problem = self.evidence.problem;
-        let op = problem.index.reads()[read as usize].op;
         let source = if source == INITIAL { Source::Initial } else { Source::Txn(problem.writer(source)) };
-        Lit::read_from(op, source)
+        Lit::read_from(self.read_id(read), source)
+    }
+
+    pub(super) fn read_id(&self, read: u32) -> ReadId {
+        let problem = self.evidence.problem;
+        let external = problem.index.reads()[read as usize];
+        ReadId::of(problem.history, external.op, external.key)
     }
 
     /// The negated literal that an unknown transaction committed, which its rules carry.
@@ -43,7 +48,7 @@ impl ProofBuilder<'_, '_> {
         let problem = self.evidence.problem;
         let literals = self.candidates(read).into_iter().map(|source| self.read_from(read, source));
         let clause = self.unless_committed(problem.reader(read)).into_iter().chain(literals).collect();
-        self.push(clause, Rule::Sources(problem.index.reads()[read as usize].op))
+        self.push(clause, Rule::Sources(self.read_id(read)))
     }
 
     pub(crate) fn read_after_write(&mut self, read: u32, source: u32) -> StepId {
@@ -79,6 +84,27 @@ impl ProofBuilder<'_, '_> {
         clause.push(Lit::before(Node(shape.begin(problem.reader(read))), Node(shape.commit(later))));
         clause.extend(self.unless_committed(later));
         self.push(clause, Rule::Overwritten)
+    }
+
+    /// The step that one version is before another, as the history tells.
+    pub(crate) fn told(&mut self, order: VersionOrder) -> StepId {
+        let problem = self.evidence.problem;
+        let shape = problem.shape;
+        let (earlier, later) = (problem.writer(order.earlier), problem.writer(order.later));
+        let before = Lit::before(Node(shape.commit(earlier)), Node(shape.install(later)));
+        let (rule, owners) = match order.telling {
+            Telling::List(op) => (Rule::ListOrder(op), vec![later]),
+            Telling::Recorded => (Rule::RecordedOrder, vec![earlier, later]),
+        };
+        let mut clause = vec![before];
+        clause.extend(owners.iter().filter_map(|&txn| self.unless_committed(txn)));
+        let told = self.push(clause, rule);
+        let mut hints: Vec<StepId> = owners.iter().flat_map(|&txn| self.committed(txn)).collect();
+        if hints.is_empty() {
+            return told;
+        }
+        hints.push(told);
+        self.push(vec![before], Rule::Derived(hints))
     }
 
     /// The clause that these nodes are no cycle; none is needed for two nodes, whose literals contradict each other.

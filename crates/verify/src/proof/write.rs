@@ -30,6 +30,9 @@ impl ProofBuilder<'_, '_> {
                 hints.push(self.overwritten(read, source, later));
                 self.push(vec![conclusion], Rule::Derived(hints))
             }
+            Reason::Told(order) => {
+                self.told(self.evidence.problem.index.version_order()[order as usize])
+            }
             Reason::Visible(read) => self.write_visible(from, to, read, edge_count),
             Reason::Exclusive(_) => {
                 let shape = self.evidence.problem.shape;
@@ -129,11 +132,7 @@ impl ProofBuilder<'_, '_> {
         match refusal {
             Refusal::Finding(finding) => {
                 let finding = self.evidence.problem.index.findings()[finding as usize].clone();
-                let rule = if self.is_external(txn, finding.read) {
-                    Rule::Sources(finding.read)
-                } else {
-                    Rule::Internal(finding.read)
-                };
+                let rule = self.finding_rule(&finding);
                 self.push(clause, rule)
             }
             Refusal::Sourceless(read) => {

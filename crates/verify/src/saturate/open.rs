@@ -90,6 +90,19 @@ impl Saturation<'_, '_> {
         self.follow_visible(read, source)
     }
 
+    /// The orders of versions that the history tells if this transaction committed.
+    fn add_told(&mut self, txn: TxnId) -> Result<(), Contradiction> {
+        let shape = self.problem.shape;
+        let index = self.problem.index;
+        for (number, order) in index.version_order().iter().enumerate() {
+            let (earlier, later) = (self.problem.writer(order.earlier), self.problem.writer(order.later));
+            if [earlier, later].contains(&txn) && self.problem.is_in(earlier) && self.problem.is_in(later) {
+                self.add(shape.commit(earlier), shape.install(later), Reason::Told(number as u32))?;
+            }
+        }
+        Ok(())
+    }
+
     /// An unknown transaction must have committed: its writes count for everybody, and its reads must be explained.
     pub(super) fn take_in(&mut self, txn: TxnId, because: u32) -> Result<(), Contradiction> {
         if !self.problem.hands_on(txn) {
@@ -102,6 +115,7 @@ impl Saturation<'_, '_> {
         }
         self.problem.status[txn.index()] = Status::In;
         self.problem.needed.push((txn, because));
+        self.add_told(txn)?;
         self.is_stale = true;
         for open in 0..self.problem.open.len() as u32 {
             if self.problem.source[self.problem.open[open as usize].read as usize] == OPEN {

@@ -1,0 +1,89 @@
+//! The group of writes that a read may have come from.
+//!
+//! A value that is written to a key and never left as a mark has the group of its writes, found by a binary search.
+//! Only where deletes leave marks, nulls are written, or versions were recorded, a group has to be selected from the writes of the key;
+//! that is done once for each thing that was seen.
+
+use rustc_hash::FxHashMap;
+
+use super::{Index, NO_GROUP, Observed};
+use crate::{History, KeyId, ValueId};
+
+/// Groups selected from the writes of a key.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SelectedGroups {
+    writes: Vec<u32>,
+    /// One more row than groups, or empty.
+    start: Vec<u32>,
+    known: FxHashMap<(KeyId, Observed, Option<i64>), u32>,
+}
+
+impl SelectedGroups {
+    pub(super) fn get(&self, group: usize) -> &[u32] {
+        &self.writes[self.start[group] as usize..self.start[group + 1] as usize]
+    }
+
+    fn push(&mut self, writes: impl Iterator<Item = u32>) -> u32 {
+        if self.start.is_empty() {
+            self.start.push(0);
+        }
+        self.writes.extend(writes);
+        self.start.push(self.writes.len() as u32);
+        self.start.len() as u32 - 2
+    }
+}
+
+impl Index {
+    /// The group of a read, or `NO_GROUP` if nobody wrote what it saw.
+    pub(super) fn find_group(&mut self, history: &History, read: usize) -> u32 {
+        let read = self.reads[read];
+        let version = if history.has_versions() { history.op_version(read.op) } else { None };
+        let is_plain = match read.observed {
+            _ if version.is_some() => false,
+            Observed::Value(value) if value != ValueId::NIL => true,
+            // Without marks and null values, nil is written by deletes alone, and everything else is a row.
+            _ => !self.has_marks_or_nulls(read.key),
+        };
+        match is_plain {
+            true => self.value_group(read.key, read.observed),
+            false => self.selected_group(history, read.key, read.observed, version),
+        }
+    }
+
+    fn value_group(&self, key: KeyId, observed: Observed) -> u32 {
+        let (writes, value) = (self.writes_to(key), observed.value());
+        let place = writes.partition_point(|&write| self.writes[write as usize].value < value);
+        match writes.get(place) {
+            Some(&write) if self.writes[write as usize].value == value => self.write_group[write as usize],
+            _ => NO_GROUP,
+        }
+    }
+
+    fn has_marks_or_nulls(&self, key: KeyId) -> bool {
+        self.marks_or_nulls.get(key.index()).is_some_and(|&has| has)
+    }
+
+    fn selected_group(
+        &mut self,
+        history: &History,
+        key: KeyId,
+        observed: Observed,
+        version: Option<i64>,
+    ) -> u32 {
+        let first = self.group_start.len() as u32 - 1;
+        if let Some(&group) = self.selected.known.get(&(key, observed, version)) {
+            return if group == NO_GROUP { NO_GROUP } else { first + group };
+        }
+        let mut writes: Vec<u32> = self.writes_to(key).to_vec();
+        writes.retain(|&write| {
+            let write = &self.writes[write as usize];
+            let has_version = |version| history.op_version(write.op).is_none_or(|known| known == version);
+            observed.allows(write) && version.is_none_or(has_version)
+        });
+        writes.sort_unstable();
+        let group =
+            if writes.is_empty() { NO_GROUP } else { self.selected.push(writes.into_iter()) };
+        self.selected.known.insert((key, observed, version), group);
+        if group == NO_GROUP { NO_GROUP } else { first + group }
+    }
+}
