@@ -182,10 +182,7 @@ impl<'h> Facts<'h> {
 
     fn may_come_from(&self, read: &Read, write: &Write) -> bool {
         let seen = if self.history.has_versions() { self.history.op_version(read.op) } else { None };
-        let is_version = match (seen, write.version) {
-            (Some(seen), Some(version)) => seen == version,
-            _ => true,
-        };
+        let is_version = seen.is_none() || seen == write.version;
         read.is_possible && write.txn != read.txn && read.look.fits(write.held) && is_version
     }
 
@@ -197,7 +194,7 @@ impl<'h> Facts<'h> {
     /// Writes among which all sources of a read are.
     fn candidates(&self, read: &Read) -> &[Write] {
         let (from, to) = match read.look {
-            Look::Plain(ValueId::NIL) | Look::Nothing => ((read.key, ValueId(0)), (read.key, ValueId(u32::MAX))),
+            Look::Nothing => ((read.key, ValueId(0)), (read.key, ValueId(u32::MAX))),
             look => ((read.key, look.value()), (read.key, look.value())),
         };
         let start = self.by_value.partition_point(|write| (write.key, write.held.value) < from);
@@ -211,7 +208,19 @@ impl<'h> Facts<'h> {
             (None, Some(unknown)) => unknown.may_be(read),
             (None, None) => false,
         };
-        read.is_possible && is_possible
+        read.is_possible && is_possible && self.may_be_first(read)
+    }
+
+    /// No committed write of the key has a recorded version up to the one that was seen.
+    fn may_be_first(&self, read: &Read) -> bool {
+        let seen = if self.history.has_versions() { self.history.op_version(read.op) } else { None };
+        let Some(seen) = seen else { return true };
+        let start = self.by_value.partition_point(|write| write.key < read.key);
+        let end = self.by_value.partition_point(|write| write.key <= read.key);
+        let is_earlier = |write: &Write| {
+            !self.is_unknown(write.txn) && write.version.is_some_and(|version| version <= seen)
+        };
+        !self.by_value[start..end].iter().any(is_earlier)
     }
 }
 

@@ -30,7 +30,7 @@ impl Fingerprint {
 }
 
 /// Changes whenever the meaning of the number does.
-const FORM: u64 = 2;
+const FORM: u64 = 1;
 
 /// Prints 32 hexadecimal digits.
 impl fmt::Display for Fingerprint {

@@ -15,7 +15,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// What a key holds at first.
+    /// What a key holds that was given this value at first; nil is no row.
     pub fn initially(value: ValueId) -> Self {
         Self { value, is_dead: value == ValueId::NIL }
     }
@@ -24,7 +24,7 @@ impl Held {
 /// What was seen of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Look {
-    /// By a read of the key: this value or mark; nil for no row.
+    /// By a read of the key: this value or mark; nil for no row and no mark.
     Plain(ValueId),
     /// By a range: a row with this value.
     Row(ValueId),
@@ -37,7 +37,6 @@ pub(crate) enum Look {
 impl Look {
     pub fn fits(self, held: Held) -> bool {
         match self {
-            Self::Plain(ValueId::NIL) => held.is_dead || held.value == ValueId::NIL,
             Self::Plain(value) => held.value == value,
             Self::Row(value) => held == Held { value, is_dead: false },
             Self::Mark(value) => held == Held { value, is_dead: true },
@@ -61,11 +60,7 @@ impl Look {
             return false;
         }
         // What is not there may have left a mark, which a plain read shows.
-        let may_be_mark = |look: Self| has_marks && look.value() == ValueId::NIL && !is_row(look);
-        let may_be_gone = |look: Self| !is_row(look);
-        self.value() == other.value()
-            || may_be_mark(self) && may_be_gone(other)
-            || may_be_mark(other) && may_be_gone(self)
+        self.value() == other.value() || has_marks && (self == Self::Nothing || other == Self::Nothing)
     }
 }
 
@@ -257,9 +252,9 @@ pub(crate) fn outside_of(history: &History, read: OpId) -> Option<&[ValueId]> {
 /// What an operation leaves in its key.
 fn left_by(op: &Op<'_>) -> Option<Held> {
     match *op {
-        Op::Write { value, .. } | Op::Insert { value, .. } | Op::Append { value, .. } => {
-            Some(Held { value, is_dead: false })
-        }
+        // Nil is no row.
+        Op::Write { value, .. } | Op::Insert { value, .. } => Some(Held::initially(value)),
+        Op::Append { value, .. } => Some(Held { value, is_dead: false }),
         Op::Delete { tombstone, .. } => {
             Some(Held { value: tombstone.unwrap_or(ValueId::NIL), is_dead: true })
         }

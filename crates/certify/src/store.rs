@@ -63,12 +63,7 @@ impl<'h> Store<'h> {
                 false => flaw("at its begin the list has other elements".into()),
             };
         }
-        if !self.last_version.is_empty()
-            && let (Some(saw), Some(version)) = (self.history.op_version(op), self.cells[key.index()].version)
-            && saw != version
-        {
-            return flaw(format!("it saw version {saw}, but at its begin the key has version {version}"));
-        }
+        self.see_version(op, key)?;
         match self.cells[key.index()].held {
             Some(held) if look.fits(held) => Ok(()),
             Some(held) => flaw(self.wrong(key, look, held)),
@@ -111,20 +106,48 @@ impl<'h> Store<'h> {
     /// The writes of a transaction take effect.
     pub fn commit(&mut self, txn: TxnId, place: u32) -> Result<(), Flaw> {
         for (key, held, op) in writes(self.history, txn) {
-            let version = self.note_version(op, key, place)?;
-            self.cells[key.index()] = Cell { held: Some(held), since: Some(place), version };
+            self.cells[key.index()] = Cell { held: Some(held), since: Some(place), version: None };
             if let Some(element) = self.history.op(op).value_appended() {
                 self.lists[key.index()].push(element);
             }
         }
+        if self.last_version.is_empty() {
+            return Ok(());
+        }
+        let mut last: Vec<(KeyId, OpId)> = writes(self.history, txn).map(|(key, _, op)| (key, op)).collect();
+        last.sort_unstable();
+        for of_key in last.chunk_by(|a, b| a.0 == b.0) {
+            let (key, op) = of_key[of_key.len() - 1];
+            self.cells[key.index()].version = self.note_version(op, key, place)?;
+        }
         Ok(())
     }
 
-    /// Recorded versions do not go back.
+    /// A read tells the version of what the key holds.
+    fn see_version(&mut self, op: OpId, key: KeyId) -> Result<(), Flaw> {
+        let Some(last) = self.last_version.get_mut(key.index()) else { return Ok(()) };
+        let Some(saw) = self.history.op_version(op) else { return Ok(()) };
+        let cell = &mut self.cells[key.index()];
+        let flaw = |why: String| Err(Flaw::new(Place::Read(op), why));
+        match (cell.version, *last) {
+            (Some(version), _) if version != saw => {
+                return flaw(format!("it saw version {saw}, but at its begin the key has version {version}"));
+            }
+            (None, Some(last)) if last >= saw => {
+                return flaw(format!("it saw version {saw}, but at its begin the key had version {last} before"));
+            }
+            _ => {}
+        }
+        cell.version = Some(saw);
+        *last = Some(saw);
+        Ok(())
+    }
+
+    /// Recorded versions go up.
     fn note_version(&mut self, op: OpId, key: KeyId, place: u32) -> Result<Option<i64>, Flaw> {
         let Some(last) = self.last_version.get_mut(key.index()) else { return Ok(None) };
         let Some(version) = self.history.op_version(op) else { return Ok(None) };
-        if let Some(last) = last.filter(|&last| last > version) {
+        if let Some(last) = last.filter(|&last| last >= version) {
             let key = self.history.keys().original(key);
             let why = format!("it writes version {version} of {key} after version {last}");
             return Err(Flaw::new(Place::Order(place as usize), why));

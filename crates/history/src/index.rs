@@ -80,8 +80,8 @@ pub struct Index {
     key_start: Vec<u32>,
     /// Groups that are not all writes of one value; their numbers go on where those of `group_start` end.
     selected: SelectedGroups,
-    /// Keys that a delete marked, or to which a null value was written; empty if there are none.
-    marks_or_nulls: Vec<bool>,
+    /// Keys that a delete marked; empty if there are none.
+    is_marked: Vec<bool>,
     version_order: Vec<VersionOrder>,
     findings: Vec<Finding>,
     unindexed: Option<OpId>,
@@ -220,6 +220,7 @@ impl Index {
                 Some(value) => read.observed.allows_initial(value),
                 None => guessed.may_be(read),
             };
+            let initial = initial && self.may_be_first(history, read);
             self.read_initial.push(initial);
             let foreign = |&write: &u32| self.writes[write as usize].txn != read.txn;
             if !initial && (group == NO_GROUP || !self.group(group).iter().any(foreign)) {
@@ -231,6 +232,17 @@ impl Index {
             let findings = sourceless.iter().map(|read| elsewhere.explain(history, read, &guessed));
             self.findings.extend(findings);
         }
+    }
+
+    /// Whether the recorded version that a read saw is before all that were written.
+    fn may_be_first(&self, history: &History, read: &ExternalRead) -> bool {
+        let Some(seen) = history.op_version(read.op) else { return true };
+        let is_earlier = |&write: &u32| {
+            let write = self.writes[write as usize];
+            let is_committed = history.outcome(write.txn) == Outcome::Committed;
+            is_committed && history.op_version(write.op).is_some_and(|version| version <= seen)
+        };
+        !self.writes_to(read.key).iter().any(is_earlier)
     }
 
     /// Where the initial values are unknown, a value that nobody wrote is the initial one; there can be only one per

@@ -1,13 +1,13 @@
 //! The group of writes that a read may have come from.
 //!
 //! A value that is written to a key and never left as a mark has the group of its writes, found by a binary search.
-//! Only where deletes leave marks, nulls are written, or versions were recorded, a group has to be selected from the writes of the key;
+//! Only where deletes leave marks, or versions were recorded, a group has to be selected from the writes of the key;
 //! that is done once for each thing that was seen.
 
 use rustc_hash::FxHashMap;
 
 use super::{Index, NO_GROUP, Observed};
-use crate::{History, KeyId, ValueId};
+use crate::{History, KeyId};
 
 /// Groups selected from the writes of a key.
 #[derive(Clone, Debug, Default)]
@@ -40,9 +40,9 @@ impl Index {
         let version = if history.has_versions() { history.op_version(read.op) } else { None };
         let is_plain = match read.observed {
             _ if version.is_some() => false,
-            Observed::Value(value) if value != ValueId::NIL => true,
-            // Without marks and null values, nil is written by deletes alone, and everything else is a row.
-            _ => !self.has_marks_or_nulls(read.key),
+            Observed::Value(_) => true,
+            // Without marks, whatever leaves no row leaves nil, and everything else is a row.
+            _ => !self.has_marks(read.key),
         };
         match is_plain {
             true => self.value_group(read.key, read.observed),
@@ -59,8 +59,8 @@ impl Index {
         }
     }
 
-    fn has_marks_or_nulls(&self, key: KeyId) -> bool {
-        self.marks_or_nulls.get(key.index()).is_some_and(|&has| has)
+    fn has_marks(&self, key: KeyId) -> bool {
+        self.is_marked.get(key.index()).is_some_and(|&is_marked| is_marked)
     }
 
     fn selected_group(
@@ -77,7 +77,7 @@ impl Index {
         let mut writes: Vec<u32> = self.writes_to(key).to_vec();
         writes.retain(|&write| {
             let write = &self.writes[write as usize];
-            let has_version = |version| history.op_version(write.op).is_none_or(|known| known == version);
+            let has_version = |version| history.op_version(write.op) == Some(version);
             observed.allows(write) && version.is_none_or(has_version)
         });
         writes.sort_unstable();

@@ -5,8 +5,8 @@ use crate::{FinalWrite, ValueId};
 /// What a read saw of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Observed {
-    /// This value, or a delete that left it as its mark: a read of one key does not say which. And
-    /// [`ValueId::NIL`] is a null value or no row.
+    /// This value, or a delete that left it as its mark: a read of one key does not say which. [`ValueId::NIL`] is no
+    /// row, and no mark either.
     Value(ValueId),
     /// A row with this value.
     Live(ValueId),
@@ -28,7 +28,6 @@ impl Observed {
     /// Whether it may be what this write left.
     pub fn allows(self, write: &FinalWrite) -> bool {
         match self {
-            Self::Value(ValueId::NIL) => write.is_dead || write.value == ValueId::NIL,
             Self::Value(value) => write.value == value,
             Self::Live(value) => write.value == value && !write.is_dead,
             Self::Mark(value) => write.value == value && write.is_dead,
@@ -51,19 +50,20 @@ impl Observed {
         match (self, other) {
             (Self::Live(value) | Self::Mark(value), Self::Value(other)) => value == other,
             (Self::Mark(_), Self::Absent) => true,
-            (Self::Absent, Self::Value(ValueId::NIL)) => true,
+            (Self::Value(ValueId::NIL), Self::Absent) => true,
             _ => self == other,
         }
     }
 
     /// Whether nothing can be both, in a history whose deletes leave marks or not.
     pub(super) fn excludes(self, other: Self, has_marks: bool) -> bool {
-        let is_nil = |observed: Self| observed.value() == ValueId::NIL;
+        let is_row = |observed: Self| matches!(observed, Self::Live(_));
+        let is_gone = |observed: Self| matches!(observed, Self::Absent | Self::Mark(_));
         match (self, other) {
-            (Self::Absent | Self::Mark(_), Self::Live(_)) | (Self::Live(_), Self::Absent | Self::Mark(_)) => true,
-            // A mark is no row, and what a read of one key saw may be a mark.
-            (Self::Live(_), _) | (_, Self::Live(_)) => self.value() != other.value(),
-            _ => self.value() != other.value() && !(has_marks && (is_nil(self) || is_nil(other))),
+            _ if is_row(self) && is_gone(other) || is_gone(self) && is_row(other) => true,
+            // What is not there may have left a mark.
+            (Self::Absent, _) | (_, Self::Absent) if has_marks => false,
+            _ => self.value() != other.value(),
         }
     }
 }

@@ -72,7 +72,9 @@ impl<'h> Scan<'h> {
             }
             Op::Read { value: None, .. } | Op::ReadList { list: None, .. } => {}
             Op::Write { key, value } | Op::Insert { key, value } => {
-                self.visit_write(index, FinalWrite { txn, key, value, is_dead: false, op: id });
+                // Nil is no row.
+                let is_dead = value == ValueId::NIL;
+                self.visit_write(index, FinalWrite { txn, key, value, is_dead, op: id });
             }
             Op::Delete { key, tombstone } => {
                 let value = tombstone.unwrap_or(ValueId::NIL);
@@ -99,9 +101,9 @@ impl<'h> Scan<'h> {
     }
 
     fn visit_write(&mut self, index: &mut Index, write: FinalWrite) {
-        if write.is_dead != (write.value == ValueId::NIL) {
-            index.marks_or_nulls.resize(self.touched.len(), false);
-            index.marks_or_nulls[write.key.index()] |= write.is_dead || write.value == ValueId::NIL;
+        if write.is_dead && write.value != ValueId::NIL {
+            index.is_marked.resize(self.touched.len(), false);
+            index.is_marked[write.key.index()] = true;
         }
         let touch = self.touch(write.txn, write.key);
         let number = match touch.write {

@@ -1,7 +1,7 @@
 //! The order of versions that a history tells: by its lists, or because the database recorded it.
 
 use super::Index;
-use crate::{History, OpId};
+use crate::{History, KeyId, OpId, Outcome};
 
 /// One version of a key is known to be earlier than another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,26 +29,51 @@ impl Index {
         if !history.has_versions() {
             return;
         }
+        let mut seen: Vec<(KeyId, i64, OpId)> = Vec::new();
+        for read in &self.reads {
+            seen.extend(history.op_version(read.op).map(|version| (read.key, version, read.op)));
+        }
+        seen.sort_unstable();
         for key in history.keys().iter().map(|(key, _)| key) {
-            let placed = self.writes_to(key).iter().filter_map(|&write| {
-                Some((history.op_version(self.writes[write as usize].op)?, write))
-            });
-            let mut placed: Vec<(i64, u32)> = placed.collect();
-            placed.sort_unstable();
-            self.order_placed(&placed);
+            let start = seen.partition_point(|&(known, ..)| known < key);
+            let end = seen.partition_point(|&(known, ..)| known <= key);
+            self.order_versions_of(history, key, &seen[start..end]);
         }
     }
 
-    /// Each version is earlier than those at the next place (usually one).
-    fn order_placed(&mut self, placed: &[(i64, u32)]) {
-        let mut same: Vec<&[(i64, u32)]> = placed.chunk_by(|a, b| a.0 == b.0).collect();
-        same.reverse();
-        while let (Some(earlier), Some(later)) = (same.pop(), same.last()) {
-            for &(_, earlier) in earlier {
-                let telling = Telling::Recorded;
-                let pairs = later.iter().map(|&(_, later)| VersionOrder { earlier, later, telling });
-                self.version_order.extend(pairs);
-            }
+    fn order_versions_of(&mut self, history: &History, key: KeyId, seen: &[(KeyId, i64, OpId)]) {
+        let writes = self.writes_to(key);
+        let placed = writes
+            .iter()
+            .filter_map(|&write| Some((history.op_version(self.writes[write as usize].op)?, write)));
+        let mut placed: Vec<(i64, u32)> = placed.collect();
+        placed.sort_unstable();
+        if placed.is_empty() && seen.is_empty() {
+            return;
         }
+        let all_differ = placed.windows(2).all(|pair| pair[0].0 != pair[1].0);
+        let is_whole = all_differ && placed.len() == writes.len() && self.is_plain_initial(history, &placed, seen);
+        if !is_whole {
+            // A place that only some tell, or that two writes share, needs more than an order of writes.
+            let first = seen.first().map(|&(.., op)| op);
+            let first = first.or(placed.first().map(|&(_, write)| self.writes[write as usize].op));
+            self.unindexed = self.unindexed.or(first);
+        }
+        let pairs = placed.windows(2);
+        let telling = Telling::Recorded;
+        let pairs = pairs.map(|pair| VersionOrder { earlier: pair[0].1, later: pair[1].1, telling });
+        self.version_order.extend(pairs);
+    }
+
+    /// Whether what reads say of the place of the initial state is one place, before all that an unknown transaction may
+    /// have written.
+    fn is_plain_initial(&self, history: &History, placed: &[(i64, u32)], seen: &[(KeyId, i64, OpId)]) -> bool {
+        let is_written = |version: i64| placed.binary_search_by_key(&version, |&(known, _)| known).is_ok();
+        let mut of_initial = seen.iter().map(|&(_, version, _)| version).filter(|&version| !is_written(version));
+        let Some(first) = of_initial.next() else { return true };
+        let is_known = |&(version, write): &(i64, u32)| {
+            version > first || history.outcome(self.writes[write as usize].txn) == Outcome::Committed
+        };
+        of_initial.all(|version| version == first) && placed.iter().all(is_known)
     }
 }
