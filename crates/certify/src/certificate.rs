@@ -155,6 +155,9 @@ pub enum Rule {
     /// or it has what `t` appended, and not what `u` did, who is not `s`. With `not In(s)` and `not In(u)` for unknown
     /// `s` and `u`.
     ListOrder(OpId),
+    /// `[In(t)]`: the list that `s` read by this operation has what the unknown `t` appended. With `not In(s)` for an
+    /// unknown `s`.
+    Listed(OpId),
     /// `[commit(t) < install(u)]`: the recorded version of a key that `t` wrote is before the one that `u` wrote. With
     /// `not In(t)` and `not In(u)` for unknown `t` and `u`.
     RecordedOrder,

@@ -81,8 +81,7 @@ impl<'h> Facts<'h> {
 
     fn add_reads(&mut self, observer: &mut Observer, txn: TxnId) -> Result<(), Flaw> {
         let history = self.history;
-        let (reads, contradictions, appenders) =
-            (&mut self.reads, &mut self.contradictions, &self.appenders);
+        let (reads, contradictions, appenders) = (&mut self.reads, &mut self.contradictions, &self.appenders);
         observer.visit(history, txn, |seen| {
             match seen {
                 Seen::External { op, key, look } => {
@@ -176,7 +175,9 @@ impl<'h> Facts<'h> {
     pub fn is_source(&self, read: &Read, source: Source) -> bool {
         match source {
             Source::Initial => self.may_be_initial(read),
-            Source::Txn(txn) => self.write(txn, read.key).is_some_and(|write| self.may_come_from(read, write)),
+            Source::Txn(txn) => {
+                self.write(txn, read.key).is_some_and(|write| self.may_come_from(read, write))
+            }
         }
     }
 

@@ -17,8 +17,8 @@ mod observe;
 mod propagate;
 mod read;
 mod replay;
-mod store;
 mod rules;
+mod store;
 mod times;
 mod write;
 

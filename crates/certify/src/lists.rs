@@ -19,7 +19,9 @@ impl Appenders {
                 Op::Append { key, value } => all.push((key, value, history.txn_of(id), id)),
                 Op::ReadList { key, list: Some(_) } => lists.push(key),
                 Op::Read { key, value: Some(_) } => others.push((key, id)),
-                Op::Write { key, .. } | Op::Insert { key, .. } | Op::Delete { key, .. } => others.push((key, id)),
+                Op::Write { key, .. } | Op::Insert { key, .. } | Op::Delete { key, .. } => {
+                    others.push((key, id))
+                }
                 _ => {}
             }
         }
@@ -32,11 +34,17 @@ impl Appenders {
             return refuse(op, "certificates for keys that are lists and values are not supported yet");
         }
         if lists.iter().any(|&key| history.initial().value_of(key) != Some(ValueId::NIL)) {
-            return Err(Flaw::new(Place::Whole, "certificates for lists that do not start empty are not supported yet"));
+            return Err(Flaw::new(
+                Place::Whole,
+                "certificates for lists that do not start empty are not supported yet",
+            ));
         }
         all.sort_unstable();
         if let Some(pair) = all.windows(2).find(|pair| (pair[0].0, pair[0].1) == (pair[1].0, pair[1].1)) {
-            return refuse(pair[1].3, "certificates for elements that are appended twice are not supported yet");
+            return refuse(
+                pair[1].3,
+                "certificates for elements that are appended twice are not supported yet",
+            );
         }
         Ok(Self(all.into_iter().map(|(key, value, txn, _)| (key, value, txn)).collect()))
     }

@@ -52,6 +52,15 @@ impl Look {
         }
     }
 
+    /// How much it says.
+    fn detail(self) -> u8 {
+        match self {
+            Self::Nothing => 0,
+            Self::Plain(_) => 1,
+            Self::Row(_) | Self::Mark(_) => 2,
+        }
+    }
+
     /// Whether some state fits both, in a history whose deletes leave marks or not.
     fn agrees(self, other: Self, has_marks: bool) -> bool {
         let is_row = |look: Self| matches!(look, Self::Row(_));
@@ -92,6 +101,8 @@ pub(crate) struct Observer {
     returned: Vec<(u64, Look)>,
     ranges: u64,
     has_marks: bool,
+    /// Whether versions were recorded: then no read says only what another one did.
+    tells_versions: bool,
 }
 
 impl Observer {
@@ -109,6 +120,7 @@ impl Observer {
             keys,
             ranges: 0,
             has_marks: history.has_marks(),
+            tells_versions: history.has_versions(),
         }
     }
 
@@ -122,7 +134,9 @@ impl Observer {
         self.stamp += 1;
         for (id, op) in history.ops(txn) {
             match op {
-                Op::Read { key, value: Some(value) } => self.look(id, key, Look::Plain(value), &mut visitor)?,
+                Op::Read { key, value: Some(value) } => {
+                    self.look(id, key, Look::Plain(value), &mut visitor)?
+                }
                 Op::ReadList { key, list: Some(list) } => self.list(history, id, key, list, &mut visitor)?,
                 Op::RangeRead(range) => self.range(history, id, range, &mut visitor)?,
                 Op::Append { key, .. } => {
@@ -155,7 +169,7 @@ impl Observer {
         look: Look,
         visitor: &mut impl FnMut(Seen) -> Result<(), Flaw>,
     ) -> Result<(), Flaw> {
-        let has_marks = self.has_marks;
+        let (has_marks, tells_version) = (self.has_marks, self.tells_versions);
         let is_new = self.known[key.index()].stamp != self.stamp;
         let known = self.known(key);
         if let Some(held) = known.written {
@@ -164,10 +178,13 @@ impl Observer {
         if !is_new && !known.look.agrees(look, has_marks) {
             return visitor(Seen::Contradiction { op });
         }
-        if !is_new && known.look == look {
+        if !is_new && known.look == look && !tells_version {
             return Ok(());
         }
-        known.look = look;
+        // What says more is kept: a row or a mark more than a value, and that there is no row least.
+        if is_new || look.detail() > known.look.detail() {
+            known.look = look;
+        }
         visitor(Seen::External { op, key, look })
     }
 

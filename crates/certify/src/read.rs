@@ -221,8 +221,9 @@ fn rule_named(
         ("internal", Some(op), None) => Rule::Internal(OpId(op)),
         ("sources", Some(op), None) => Rule::Sources(ReadId { op: OpId(op), key: key.map(KeyId) }),
         ("list_order", Some(op), None) => Rule::ListOrder(OpId(op)),
+        ("listed", Some(op), None) => Rule::Listed(OpId(op)),
         ("derived", None, Some(hints)) => Rule::Derived(hints),
-        ("internal" | "sources" | "list_order", ..) => {
+        ("internal" | "sources" | "list_order" | "listed", ..) => {
             return Err(format!("the rule {name} needs a read, and no from"));
         }
         ("derived", ..) => return Err("the rule derived needs a from, and no read".into()),

@@ -229,8 +229,9 @@ impl<'a> Replay<'a> {
         for (key, ..) in writes(self.history, txn).filter(|_| self.level.core == Core::Snapshot) {
             if let Some(since) = self.store.since(key).filter(|&since| since > began) {
                 let key = self.history.keys().original(key);
-                let why =
-                    format!("entry {since} wrote {key} between the begin and the commit of this writer of {key}");
+                let why = format!(
+                    "entry {since} wrote {key} between the begin and the commit of this writer of {key}"
+                );
                 return Err(Flaw::new(Place::Order(place as usize), why));
             }
         }

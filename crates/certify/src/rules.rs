@@ -87,6 +87,7 @@ impl Rules<'_> {
             Rule::Internal(op) => self.internal(&clause, *op),
             Rule::Sources(read) => self.sources(&clause, *read),
             Rule::ListOrder(op) => self.list_order(&clause, *op),
+            Rule::Listed(op) => self.listed(&clause, *op),
             Rule::RecordedOrder => self.recorded_order(&clause),
             Rule::ReadAfterWrite => self.read_after_write(&clause),
             Rule::ReadCommitted => self.read_committed(&clause),
@@ -201,6 +202,20 @@ impl Rules<'_> {
         self.matches(clause, form)
     }
 
+    fn listed(&self, clause: &Clause, op: OpId) -> Check {
+        let (_, list) = self.facts.list(op).ok_or("the operation did not read a list from outside")?;
+        let mut committed = clause.lits.iter().filter(|lit| !lit.negated);
+        let Some(Atom::In(t)) = committed.next().map(|lit| lit.atom) else {
+            return Err("the clause does not say that a transaction committed".into());
+        };
+        if !list.contains(&t) {
+            return Err(format!("transaction {} is not in the list", t.0));
+        }
+        let mut form = Form::new([Lit::committed(t)]);
+        form.must_be_out(self, self.history.txn_of(op));
+        self.matches(clause, form)
+    }
+
     fn recorded_order(&self, clause: &Clause) -> Check {
         let (t, u) = self.two_versions(clause)?;
         if !self.facts.is_recorded_earlier(t, u) {
@@ -268,7 +283,8 @@ impl Rules<'_> {
         {
             return Err("the reads do not see two values of a key whose initial value is unknown".into());
         }
-        let mut form = Form::new([first, second].map(|read| !Lit::read_from(self.id(&read), Source::Initial)));
+        let mut form =
+            Form::new([first, second].map(|read| !Lit::read_from(self.id(&read), Source::Initial)));
         form.may_be_out(self, [first.txn, second.txn]);
         self.matches(clause, form)
     }
@@ -298,8 +314,10 @@ impl Rules<'_> {
         if u == read.txn || source == Source::Txn(u) || !self.facts.writes_key(u, read.key) {
             return Err(format!("transaction {} is not another writer of the key", u.0));
         }
-        let mut form =
-            Form::new([!Lit::read_from(self.id(&read), source), Lit::before(self.begin(read.txn), self.commit(u))]);
+        let mut form = Form::new([
+            !Lit::read_from(self.id(&read), source),
+            Lit::before(self.begin(read.txn), self.commit(u)),
+        ]);
         if let Source::Txn(t) = source {
             form.required.push(!Lit::before(self.commit(t), self.install(u)));
             form.may_be_out(self, [t]);

@@ -134,7 +134,9 @@ impl<'h> Store<'h> {
                 return flaw(format!("it saw version {saw}, but at its begin the key has version {version}"));
             }
             (None, Some(last)) if last >= saw => {
-                return flaw(format!("it saw version {saw}, but at its begin the key had version {last} before"));
+                return flaw(format!(
+                    "it saw version {saw}, but at its begin the key had version {last} before"
+                ));
             }
             _ => {}
         }

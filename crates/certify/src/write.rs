@@ -74,7 +74,7 @@ pub(crate) fn real_time_name(real_time: RealTime) -> &'static str {
 fn write_step(step: &Step, events_per_txn: u32, out: &mut impl Write) -> io::Result<()> {
     write!(out, "{{\"rule\": \"{}\"", rule_name(&step.rule))?;
     match &step.rule {
-        Rule::Internal(op) | Rule::ListOrder(op) => write!(out, ", \"read\": {}", op.0)?,
+        Rule::Internal(op) | Rule::ListOrder(op) | Rule::Listed(op) => write!(out, ", \"read\": {}", op.0)?,
         Rule::Sources(read) => {
             write!(out, ", \"read\": {}", read.op.0)?;
             if let Some(key) = read.key {
@@ -101,6 +101,7 @@ pub(crate) fn rule_name(rule: &Rule) -> &'static str {
         Rule::Internal(_) => "internal",
         Rule::Sources(_) => "sources",
         Rule::ListOrder(_) => "list_order",
+        Rule::Listed(_) => "listed",
         Rule::RecordedOrder => "recorded_order",
         Rule::ReadAfterWrite => "read_after_write",
         Rule::ReadCommitted => "read_committed",

@@ -231,7 +231,12 @@ fn own_operations_and_aborted_writers() {
         &violated("internal(0):"),
         "operation 0 does not contradict its own transaction",
     );
-    fails(&mine, Level::PREFIX, &holds("b0 c0", ""), "its own transaction had seen or written something else before");
+    fails(
+        &mine,
+        Level::PREFIX,
+        &holds("b0 c0", ""),
+        "its own transaction had seen or written something else before",
+    );
     let aborted = history("a: w(x)=1 abort\nb: r(x)=1\nc: r(x)=7 abort");
     passes(&aborted, Level::PREFIX, &violated("sources(1):"));
     fails(&aborted, Level::PREFIX, &violated("sources(2):"), "operation 2 is not an external read");

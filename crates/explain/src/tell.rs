@@ -91,8 +91,7 @@ impl<'a> Teller<'a> {
             && let Some(read) = self.terms.read(op)
         {
             let reader = self.terms.name(Some(read.txn));
-            let text =
-                format!("{reader} {}, and cannot have read it from anyone", self.terms.saw(read));
+            let text = format!("{reader} {}, and cannot have read it from anyone", self.terms.saw(read));
             self.note(read.txn);
             self.note_keys(used);
             self.line(depth, text);
@@ -290,7 +289,10 @@ impl<'a> Teller<'a> {
         let key = terms.key_of_both(t, u)?;
         let (first, second) = (terms.name(Some(t)), terms.name(Some(u)));
         let Some(read) = op.and_then(|op| terms.read(op.into())) else {
-            return Some(format!("the recorded version of {} that {first} wrote is the earlier one", terms.key(key)));
+            return Some(format!(
+                "the recorded version of {} that {first} wrote is the earlier one",
+                terms.key(key)
+            ));
         };
         let reader = terms.name(Some(read.txn));
         let key = terms.key(read.key);
@@ -300,8 +302,12 @@ impl<'a> Teller<'a> {
             _ => false,
         };
         Some(match is_listed {
-            true => format!("{reader} read the list {key} with what {first} appended before what {second} did"),
-            false => format!("{reader} read the list {key} with what {first} appended, and without what {second} did"),
+            true => {
+                format!("{reader} read the list {key} with what {first} appended before what {second} did")
+            }
+            false => format!(
+                "{reader} read the list {key} with what {first} appended, and without what {second} did"
+            ),
         })
     }
 

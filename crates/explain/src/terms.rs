@@ -50,9 +50,8 @@ impl<'h> Terms<'h> {
             return None;
         }
         let reads = self.index.reads_of(txn).map(|read| self.index.reads()[read]);
-        let is_it = |read: &history::ExternalRead| {
-            read.op == id.op && id.key.is_none_or(|key| key == read.key)
-        };
+        let is_it =
+            |read: &history::ExternalRead| read.op == id.op && id.key.is_none_or(|key| key == read.key);
         let read = reads.into_iter().find(is_it)?;
         Some(Read { txn, key: read.key, observed: read.observed, op: id.op })
     }
@@ -61,7 +60,9 @@ impl<'h> Terms<'h> {
     pub fn saw(&self, read: Read) -> String {
         match read.observed {
             Observed::Absent => format!("found no row {}", self.key(read.key)),
-            Observed::Mark(mark) => format!("found {} deleted (mark {})", self.key(read.key), self.value(mark)),
+            Observed::Mark(mark) => {
+                format!("found {} deleted (mark {})", self.key(read.key), self.value(mark))
+            }
             Observed::Value(_) | Observed::Live(_) => format!("read {}", self.seen(read)),
         }
     }

@@ -89,8 +89,12 @@ impl fmt::Display for Sentence<'_> {
         let value = history.values().original(finding.value);
         let other = finding.other.map(|op| history.txn_label(history.txn_of(op))).unwrap_or_default();
         match finding.kind {
-            FindingKind::DuplicatedElement => return write!(out, "{txn} read a list {key} with {value} twice"),
-            FindingKind::DuplicatedRow => return write!(out, "{txn} was given the row {key} twice by one read"),
+            FindingKind::DuplicatedElement => {
+                return write!(out, "{txn} read a list {key} with {value} twice");
+            }
+            FindingKind::DuplicatedRow => {
+                return write!(out, "{txn} was given the row {key} twice by one read");
+            }
             FindingKind::RowOutOfBounds => {
                 return write!(out, "{txn} was given the row {key} by a read of a range that it is not in");
             }
@@ -112,7 +116,9 @@ impl fmt::Display for Sentence<'_> {
             }
             FindingKind::NonRepeatableRead => write!(out, "but had read {} before", self.other_value()),
             FindingKind::TombstoneServed => write!(out, "as a row, which is only the mark of its delete"),
-            FindingKind::DuplicatedElement | FindingKind::DuplicatedRow | FindingKind::RowOutOfBounds => Ok(()),
+            FindingKind::DuplicatedElement | FindingKind::DuplicatedRow | FindingKind::RowOutOfBounds => {
+                Ok(())
+            }
         }
     }
 }

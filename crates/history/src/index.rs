@@ -83,6 +83,8 @@ pub struct Index {
     /// Keys that a delete marked; empty if there are none.
     is_marked: Vec<bool>,
     version_order: Vec<VersionOrder>,
+    listed: Vec<(OpId, TxnId)>,
+    first_of_list: Option<OpId>,
     findings: Vec<Finding>,
     unindexed: Option<OpId>,
 }
@@ -149,6 +151,17 @@ impl Index {
     /// Pairs of versions whose order the history tells, by lists or by recorded versions.
     pub fn version_order(&self) -> &[VersionOrder] {
         &self.version_order
+    }
+
+    /// Transactions of unknown outcome that must have committed if the reader of a list did: the read, and the
+    /// transaction whose elements it has.
+    pub fn listed(&self) -> &[(OpId, TxnId)] {
+        &self.listed
+    }
+
+    /// The first operation on a list, if there are any.
+    pub fn first_of_list(&self) -> Option<OpId> {
+        self.first_of_list
     }
 
     /// What no order can explain, sorted by the read. Transactions of unknown outcome have findings too: these did not
@@ -266,9 +279,8 @@ impl Index {
         // right: no engine decides that yet.
         let is_doubtful = |read: &&ExternalRead| {
             let value = read.observed.value();
-            let is_other = |(first, seen)| {
-                seen != value && history.outcome(history.txn_of(first)) == Outcome::Unknown
-            };
+            let is_other =
+                |(first, seen)| seen != value && history.outcome(history.txn_of(first)) == Outcome::Unknown;
             let may_be = value == ValueId::NIL || !written.contains(&(read.key, value));
             may_be && guessed.read_of[read.key.index()].is_some_and(is_other)
         };
@@ -334,7 +346,8 @@ mod tests {
         let history =
             history(&[("r x 0 r x 0 w x 1 r x 1 w x 2 w y 5", Committed), ("w y 5 r x 2", Committed)]);
         let index = Index::of(&history);
-        let reads: Vec<_> = index.reads().iter().map(|read| (read.txn.0, read.key.0, read.observed.value().0)).collect();
+        let reads: Vec<_> =
+            index.reads().iter().map(|read| (read.txn.0, read.key.0, read.observed.value().0)).collect();
         assert_eq!(reads, [(0, 0, 0), (1, 0, 2)]);
         let writes: Vec<_> =
             index.writes().iter().map(|write| (write.txn.0, write.key.0, write.value.0)).collect();

@@ -8,7 +8,7 @@
 //! A pair of writers becomes a variable only if it is undecided and a read, or the level, makes it matter. Undecided
 //! ones lie between two positions on each chain, so they are found without looking at the others.
 
-use history::{KeyId, TxnId};
+use history::{KeyId, OpId, TxnId};
 use order::EdgeId;
 use rustc_hash::FxHashMap;
 use solve::{Lit, Setup};
@@ -54,6 +54,8 @@ pub(crate) enum Given {
     OneSource { read: u32 },
     /// What was read was committed.
     SourceCommitted { read: u32, source: u32 },
+    /// Who is in the list of one that committed did too.
+    Listed { op: OpId, txn: TxnId },
     /// Of two writers of a key that both committed, one was earlier.
     OneEarlier(TxnId, TxnId),
 }
@@ -247,12 +249,21 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
     /// Orders of versions that the history tells if a transaction of unknown outcome committed.
     fn told_if_committed(&mut self) {
         let problem = self.problem();
+        for &(op, txn) in problem.index.listed() {
+            let reader = problem.history.txn_of(op);
+            if [reader, txn].iter().all(|txn| problem.status[txn.index()] == Status::Maybe) {
+                let (reader, listed) = (self.committed(reader), self.committed(txn));
+                self.give(vec![!reader, listed], Given::Listed { op, txn });
+            }
+        }
         for (number, order) in problem.index.version_order().iter().enumerate() {
-            let ends = [problem.writer(order.earlier), problem.writer(order.later)];
+            let mut tellers: Vec<TxnId> = problem.told_by(order).collect();
+            let (from, to) = (problem.shape.commit(tellers[0]), problem.shape.install(tellers[1]));
+            tellers.sort_unstable();
+            tellers.dedup();
             let is_out = |txn: &TxnId| problem.status[txn.index()] == Status::Out;
-            let guards: Vec<Lit> = ends.into_iter().filter_map(|txn| self.guard_of(txn)).collect();
-            if !guards.is_empty() && !ends.iter().any(is_out) {
-                let (from, to) = (problem.shape.commit(ends[0]), problem.shape.install(ends[1]));
+            let guards: Vec<Lit> = tellers.iter().filter_map(|&txn| self.guard_of(txn)).collect();
+            if !guards.is_empty() && !tellers.iter().any(is_out) {
                 self.edge(from, to, &guards, Because::Told(number as u32));
             }
         }

@@ -112,7 +112,7 @@ impl KnownGraph {
         }
         for (number, order) in problem.index.version_order().iter().enumerate() {
             let (earlier, later) = (problem.writer(order.earlier), problem.writer(order.later));
-            if problem.is_in(earlier) && problem.is_in(later) {
+            if problem.told_by(order).all(|txn| problem.is_in(txn)) {
                 self.add(shape.commit(earlier), shape.install(later), Reason::Told(number as u32));
             }
         }

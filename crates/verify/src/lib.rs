@@ -20,7 +20,7 @@ mod writers;
 pub use options::{Limit, Options, Stages};
 pub use stats::Stats;
 
-use certify::{Certificate, Level};
+use certify::{Certificate, Core, Level};
 use history::{History, Index, OpId};
 use problem::Links;
 
@@ -58,7 +58,9 @@ pub fn verify(
     level: &Level,
     options: &Options<'_>,
 ) -> Result<Answer, Unsupported> {
-    if let Some(op) = index.unindexed() {
+    // What becomes of two appends that do not see each other is not said by prefix consistency.
+    let of_list = index.first_of_list().filter(|_| level.core == Core::Prefix);
+    if let Some(op) = index.unindexed().or(of_list) {
         return Err(Unsupported { op });
     }
     if level.sessions {

@@ -8,7 +8,7 @@
 //! One pass over the reads; a work list for the consequences, so a chain of unknown transactions costs its length.
 
 use certify::{Level, RealTime};
-use history::{Finding, History, Index, Outcome, TxnId};
+use history::{Finding, History, Index, OpId, Outcome, TxnId, VersionOrder};
 
 use crate::shape::Shape;
 
@@ -38,8 +38,8 @@ pub(crate) struct Problem<'a> {
     pub open: Vec<OpenRead>,
     /// Unknown transactions that cannot have committed, each with the read that shows it, in the order found.
     pub impossible: Vec<(TxnId, Refusal)>,
-    /// Unknown transactions that must have committed, each with the read that can have come from nobody else.
-    pub needed: Vec<(TxnId, u32)>,
+    /// Unknown transactions that must have committed, each with what shows it.
+    pub needed: Vec<(TxnId, Need)>,
     links: &'a Links,
 }
 
@@ -60,6 +60,15 @@ impl Links {
     }
 }
 
+/// Why an unknown transaction must have committed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Need {
+    /// This read can have come from nobody else.
+    Read(u32),
+    /// The list that this operation read has its elements.
+    Listed(OpId),
+}
+
 /// Why an unknown transaction cannot have committed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Refusal {
@@ -67,6 +76,8 @@ pub(crate) enum Refusal {
     Finding(u32),
     /// This read has no source that can have committed.
     Sourceless(u32),
+    /// The list that it read has elements of this transaction, which cannot have committed.
+    Listed(OpId, TxnId),
 }
 
 /// A read with several possible sources.
@@ -84,6 +95,8 @@ pub(crate) enum Flaw {
     Finding(Finding),
     /// A read of a transaction that took part has no source that can have committed.
     Sourceless(u32),
+    /// The list that a transaction that took part read has elements of one that cannot have committed.
+    Listed(OpId, TxnId),
 }
 
 impl<'a> Problem<'a> {
@@ -166,6 +179,12 @@ impl<'a> Problem<'a> {
         self.index.reads()[read as usize].txn
     }
 
+    /// The transactions without which an order of versions is not told: the writers, and who read the list.
+    pub(crate) fn told_by(&self, order: &VersionOrder) -> impl Iterator<Item = TxnId> + use<> {
+        let writers = [self.writer(order.earlier), self.writer(order.later)];
+        writers.into_iter().chain(order.teller(self.history))
+    }
+
     /// The sources of a read that may have committed: numbers of final writes, or `INITIAL`.
     pub(crate) fn live_sources(&self, read: u32) -> impl Iterator<Item = u32> + '_ {
         let sources = self.index.sources(read as usize);
@@ -200,7 +219,14 @@ impl<'a> Problem<'a> {
     fn follow_consequences(&mut self) -> Result<(), Flaw> {
         let readers = self.readers_of_unknown();
         let mut queue: Vec<u32> = (0..self.index.reads().len() as u32).rev().collect();
-        while let Some(read) = queue.pop() {
+        loop {
+            let Some(read) = queue.pop() else {
+                match self.follow_lists(&readers)? {
+                    next if next.is_empty() => return Ok(()),
+                    next => queue = next,
+                }
+                continue;
+            };
             let txn = self.reader(read);
             let (only, others) = {
                 let mut live = self.live_sources(read);
@@ -211,22 +237,45 @@ impl<'a> Problem<'a> {
                 (Status::Maybe, None) => {
                     self.status[txn.index()] = Status::Out;
                     self.impossible.push((txn, Refusal::Sourceless(read)));
-                    let place = readers.partition_point(|&(writer, _)| writer < txn);
-                    let told = readers[place..].iter().take_while(|&&(writer, _)| writer == txn);
-                    queue.extend(told.map(|&(_, read)| read));
+                    queue.extend(reads_from(&readers, txn));
                 }
                 (Status::In, Some(write)) if !others && write != INITIAL => {
                     let writer = self.writer(write);
                     if self.status[writer.index()] == Status::Maybe {
                         self.status[writer.index()] = Status::In;
-                        self.needed.push((writer, read));
+                        self.needed.push((writer, Need::Read(read)));
                         queue.extend(self.index.reads_of(writer).map(|read| read as u32));
                     }
                 }
                 _ => {}
             }
         }
-        Ok(())
+    }
+
+    /// Who is in the list of a transaction that took part did too, and who has one in its list that did not, did not
+    /// either. Gives back the reads to look at again.
+    fn follow_lists(&mut self, readers: &[(TxnId, u32)]) -> Result<Vec<u32>, Flaw> {
+        let mut again = Vec::new();
+        for &(op, txn) in self.index.listed() {
+            let reader = self.history.txn_of(op);
+            match (self.status[reader.index()], self.status[txn.index()]) {
+                (Status::In, Status::Out) => return Err(Flaw::Listed(op, txn)),
+                (Status::In, Status::Maybe) => {
+                    self.status[txn.index()] = Status::In;
+                    self.needed.push((txn, Need::Listed(op)));
+                    again.extend(self.index.reads_of(txn).map(|read| read as u32));
+                }
+                (Status::Maybe, Status::Out) => {
+                    self.status[reader.index()] = Status::Out;
+                    self.impossible.push((reader, Refusal::Listed(op, txn)));
+                    again.extend(reads_from(readers, reader));
+                    // A list may have lost a member: look at all of them again.
+                    again.extend(self.index.reads_of(reader).map(|read| read as u32));
+                }
+                _ => {}
+            }
+        }
+        Ok(again)
     }
 
     /// Pairs of an unknown transaction and a read that may have come from it, sorted.
@@ -249,11 +298,12 @@ impl<'a> Problem<'a> {
         let mut is_useful = vec![false; self.status.len()];
         let mut queue: Vec<TxnId> = self.history.txns().filter(|&txn| self.is_in(txn)).collect();
         while let Some(txn) = queue.pop() {
+            let listed = self.index.listed().iter().filter(|&&(op, _)| self.history.txn_of(op) == txn);
+            let mut writers: Vec<TxnId> = listed.map(|&(_, txn)| txn).collect();
             for read in self.index.reads_of(txn) {
-                let sources: Vec<u32> =
-                    self.live_sources(read as u32).filter(|&write| write != INITIAL).collect();
-                for write in sources {
-                    let writer = self.writer(write);
+                let sources = self.live_sources(read as u32).filter(|&write| write != INITIAL);
+                writers.extend(sources.map(|write| self.writer(write)));
+                for writer in writers.drain(..) {
                     if self.status[writer.index()] == Status::Maybe && !is_useful[writer.index()] {
                         is_useful[writer.index()] = true;
                         queue.push(writer);
@@ -292,4 +342,10 @@ impl<'a> Problem<'a> {
             _ => OPEN,
         }
     }
+}
+
+/// The reads that may have come from an unknown transaction, among sorted pairs.
+fn reads_from(readers: &[(TxnId, u32)], txn: TxnId) -> impl Iterator<Item = u32> + '_ {
+    let place = readers.partition_point(|&(writer, _)| writer < txn);
+    readers[place..].iter().take_while(move |&&(writer, _)| writer == txn).map(|&(_, read)| read)
 }

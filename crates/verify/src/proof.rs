@@ -18,7 +18,7 @@ use order::{EdgeId, PathSearch};
 use rustc_hash::FxHashMap;
 
 use crate::known::{KnownGraph, Reason};
-use crate::problem::{Flaw, INITIAL, Problem, Refusal};
+use crate::problem::{Flaw, INITIAL, Need, Problem, Refusal};
 use crate::saturate::{Contradiction, Drop, Dropped};
 
 /// Something that the derivation shows as a clause of one literal.
@@ -63,7 +63,7 @@ pub(crate) struct ProofBuilder<'e, 'a> {
     search: PathSearch,
     drop_of: FxHashMap<(u32, u32), Drop>,
     not_committed: FxHashMap<TxnId, u32>,
-    needed_by: FxHashMap<TxnId, u32>,
+    needed_by: FxHashMap<TxnId, Need>,
     paths: FxHashMap<(u32, u32, u32), Path>,
     step_of: FxHashMap<Fact, StepId>,
     step_of_hop: FxHashMap<Hop, StepId>,
@@ -138,6 +138,16 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
     pub(crate) fn flaw(mut self, flaw: &Flaw) -> Certificate {
         match flaw {
             Flaw::Sourceless(read) => self.sourceless(*read),
+            &Flaw::Listed(op, txn) => {
+                let reader = self.evidence.problem.history.txn_of(op);
+                let facts = self.not_committed_fact(txn);
+                self.collect(facts.clone());
+                self.collect(self.committed_facts(reader));
+                let mut hints = self.steps_of(&facts);
+                hints.extend(self.committed(reader));
+                hints.push(self.listed(op, txn));
+                self.push(Vec::new(), Rule::Derived(hints));
+            }
             Flaw::Finding(finding) => {
                 let rule = match finding.kind {
                     FindingKind::NotMyOwnWrite
@@ -218,11 +228,12 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
             Fact::NotCommitted(number) => match self.evidence.problem.impossible[number as usize].1 {
                 Refusal::Finding(_) => Vec::new(),
                 Refusal::Sourceless(read) => self.all_drop_facts(read),
+                Refusal::Listed(_, txn) => self.not_committed_fact(txn),
             },
         }
     }
 
-    fn not_committed_fact(&self, txn: TxnId) -> Vec<Fact> {
+    pub(super) fn not_committed_fact(&self, txn: TxnId) -> Vec<Fact> {
         self.not_committed.get(&txn).map(|&number| Fact::NotCommitted(number)).into_iter().collect()
     }
 

@@ -50,6 +50,7 @@ impl ProofBuilder<'_, '_> {
     fn given(&mut self, given: Given, lits: Vec<Lit>) -> StepId {
         match given {
             Given::SourceCommitted { read, source } => self.source_committed(read, source),
+            Given::Listed { op, txn } => self.listed(op, txn),
             Given::OneEarlier(first, second) => {
                 let mut hints = Vec::new();
                 for txn in [first, second] {
@@ -140,8 +141,8 @@ impl ProofBuilder<'_, '_> {
             Because::Session { from, to } => vec![self.hop_step(Hop::Session(from, to))],
             Because::Told(order) => {
                 let order = self.evidence.problem.index.version_order()[order as usize];
-                for write in [order.earlier, order.later] {
-                    self.collect(self.committed_facts(self.evidence.problem.writer(write)));
+                for txn in self.evidence.problem.told_by(&order) {
+                    self.collect(self.committed_facts(txn));
                 }
                 vec![self.told(order)]
             }

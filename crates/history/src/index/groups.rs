@@ -7,7 +7,7 @@
 use rustc_hash::FxHashMap;
 
 use super::{Index, NO_GROUP, Observed};
-use crate::{History, KeyId};
+use crate::{History, KeyId, ValueId};
 
 /// Groups selected from the writes of a key.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +41,8 @@ impl Index {
         let is_plain = match read.observed {
             _ if version.is_some() => false,
             Observed::Value(_) => true,
+            // Nil is no row, and without marks there are none.
+            Observed::Live(ValueId::NIL) | Observed::Mark(_) => false,
             // Without marks, whatever leaves no row leaves nil, and everything else is a row.
             _ => !self.has_marks(read.key),
         };
@@ -81,8 +83,7 @@ impl Index {
             observed.allows(write) && version.is_none_or(has_version)
         });
         writes.sort_unstable();
-        let group =
-            if writes.is_empty() { NO_GROUP } else { self.selected.push(writes.into_iter()) };
+        let group = if writes.is_empty() { NO_GROUP } else { self.selected.push(writes.into_iter()) };
         self.selected.known.insert((key, observed, version), group);
         if group == NO_GROUP { NO_GROUP } else { first + group }
     }

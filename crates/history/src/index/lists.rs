@@ -3,14 +3,15 @@
 //! A list is whole if each of its elements was appended by a transaction that may have committed, and all that the
 //! transaction appended stands together and in its order. Of the lists of a key that committed transactions saw, the
 //! longest tells the order of its versions; whoever appended to the key and is not in it came later. A list that is no
-//! start of the longest tells an order of its own, which contradicts the other one, or what it lacks does.
+//! start of the longest tells an order of its own, which contradicts the other one, or what it lacks does; what a
+//! transaction of unknown outcome saw counts if it committed.
 //!
 //! Costs one look-up per element of the longest list of each key, and one comparison per element of the others.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::versions::{Telling, VersionOrder};
 use super::Index;
+use super::versions::{Telling, VersionOrder};
 use crate::{Finding, FindingKind, History, KeyId, Op, OpId, Outcome, TxnId, ValueId};
 
 /// An external read of a list.
@@ -44,7 +45,8 @@ struct Appends {
 impl Index {
     /// Finds what is wrong with lists, and the order of versions that they tell.
     pub(super) fn order_lists(&mut self, history: &History, reads: &[ListRead]) {
-        if reads.is_empty() && !has_appends(history) {
+        self.first_of_list = first_of_list(history);
+        if self.first_of_list.is_none() {
             return;
         }
         let Some(appends) = self.appends(history) else { return };
@@ -108,19 +110,21 @@ impl Index {
             }
             match self.versions_of(history, appends, read) {
                 Err(finding) => self.findings.push(finding),
-                // What an unknown transaction alone saw is not known to be so.
-                Ok(_) if history.outcome(read.txn) == Outcome::Unknown => {
-                    self.unindexed = self.unindexed.or(Some(read.op));
-                }
-                Ok(versions) => self.tell(read, &versions),
+                Ok(versions) => self.tell(history, read, &versions),
             }
         }
     }
 
     /// The versions that a list is made of, as numbers of final writes.
-    fn versions_of(&self, history: &History, appends: &Appends, read: &ListRead) -> Result<Vec<u32>, Finding> {
+    fn versions_of(
+        &self,
+        history: &History,
+        appends: &Appends,
+        read: &ListRead,
+    ) -> Result<Vec<u32>, Finding> {
         let list = read.outside(history);
-        let finding = |kind, value, other| Finding { kind, txn: read.txn, read: read.op, key: read.key, value, other };
+        let finding =
+            |kind, value, other| Finding { kind, txn: read.txn, read: read.op, key: read.key, value, other };
         let mut versions: Vec<u32> = Vec::new();
         let mut listed: FxHashSet<TxnId> = FxHashSet::default();
         let mut place = 0;
@@ -157,9 +161,13 @@ impl Index {
     }
 
     /// The order of the versions of a list, and that all others came later.
-    fn tell(&mut self, read: &ListRead, versions: &[u32]) {
+    fn tell(&mut self, history: &History, read: &ListRead, versions: &[u32]) {
+        let writers = versions.iter().map(|&write| self.writes[write as usize].txn);
+        let unknown = writers.filter(|&txn| history.outcome(txn) == Outcome::Unknown);
+        self.listed.extend(unknown.map(|txn| (read.op, txn)));
         let telling = Telling::List(read.op);
-        let pairs = versions.windows(2).map(|pair| VersionOrder { earlier: pair[0], later: pair[1], telling });
+        let pairs =
+            versions.windows(2).map(|pair| VersionOrder { earlier: pair[0], later: pair[1], telling });
         self.version_order.extend(pairs);
         let Some(&last) = versions.last() else { return };
         let mut listed = versions.to_vec();
@@ -183,6 +191,8 @@ fn kind_of_repeat(list: &[ValueId], place: usize) -> FindingKind {
     }
 }
 
-fn has_appends(history: &History) -> bool {
-    history.txns().flat_map(|txn| history.ops(txn)).any(|(_, op)| matches!(op, Op::Append { .. }))
+fn first_of_list(history: &History) -> Option<OpId> {
+    let mut ops = history.txns().flat_map(|txn| history.ops(txn));
+    let of_list = |op: &Op<'_>| matches!(op, Op::Append { .. } | Op::ReadList { list: Some(_), .. });
+    ops.find(|(_, op)| of_list(op)).map(|(id, _)| id)
 }

@@ -45,6 +45,15 @@ impl Observed {
         }
     }
 
+    /// How much it says, beside another one that does not exclude it.
+    pub(super) fn detail(self) -> u8 {
+        match self {
+            Self::Absent => 0,
+            Self::Value(_) => 1,
+            Self::Live(_) | Self::Mark(_) => 2,
+        }
+    }
+
     /// Whether everything that this allows, the other allows too.
     pub(super) fn implies(self, other: Self) -> bool {
         match (self, other) {

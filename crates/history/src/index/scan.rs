@@ -116,8 +116,7 @@ impl<'h> Scan<'h> {
                 number
             }
         };
-        self.touched[write.key.index()] =
-            Touch { stamp: write.txn.0, op: write.op, write: number, ..touch };
+        self.touched[write.key.index()] = Touch { stamp: write.txn.0, op: write.op, write: number, ..touch };
     }
 
     fn visit_read(&mut self, index: &mut Index, txn: TxnId, op: OpId, key: KeyId, observed: Observed) {
@@ -128,10 +127,12 @@ impl<'h> Scan<'h> {
             return;
         }
         let kind = match touch.write {
-            NO_WRITE if touch.seen.implies(observed) => return,
+            NO_WRITE if touch.seen.implies(observed) && !self.tells_version(op, touch.op) => return,
             NO_WRITE if touch.seen.excludes(observed, self.has_marks) => FindingKind::NonRepeatableRead,
             NO_WRITE => {
-                self.touched[key.index()] = Touch { op, seen: observed, ..touch };
+                if observed.detail() > touch.seen.detail() || self.tells_version(op, touch.op) {
+                    self.touched[key.index()] = Touch { op, seen: observed, ..touch };
+                }
                 index.reads.push(ExternalRead { txn, key, observed, op });
                 return;
             }
@@ -140,6 +141,12 @@ impl<'h> Scan<'h> {
         };
         let other = Some(touch.op);
         index.findings.push(Finding { kind, txn, read: op, key, value: observed.value(), other });
+    }
+
+    /// Whether a read tells another version than the one before it did.
+    fn tells_version(&self, op: OpId, before: OpId) -> bool {
+        let version = if self.history.has_versions() { self.history.op_version(op) } else { None };
+        version.is_some() && version != self.history.op_version(before)
     }
 
     fn kind_after_own_write(&self, txn: TxnId, read: OpId, key: KeyId, value: ValueId) -> FindingKind {

@@ -46,7 +46,9 @@ impl Elsewhere {
         let mut elsewhere = Self { aborted: FxHashMap::default(), overwritten: FxHashMap::default() };
         for txn in history.txns() {
             for (id, op) in history.ops(txn) {
-                let (Some(key), Some(value)) = (op.key(), op.written().or(op.value_appended())) else { continue };
+                let (Some(key), Some(value)) = (op.key(), op.written().or(op.value_appended())) else {
+                    continue;
+                };
                 if wanted.contains(&(key, value)) {
                     elsewhere.note(history, txn, id, (key, value));
                 }

@@ -1,7 +1,7 @@
 //! The order of versions that a history tells: by its lists, or because the database recorded it.
 
 use super::Index;
-use crate::{History, KeyId, OpId, Outcome};
+use crate::{History, KeyId, OpId, Outcome, TxnId};
 
 /// One version of a key is known to be earlier than another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,6 +12,16 @@ pub struct VersionOrder {
     pub later: u32,
     /// What tells.
     pub telling: Telling,
+}
+
+impl VersionOrder {
+    /// The transaction whose read tells.
+    pub fn teller(&self, history: &History) -> Option<TxnId> {
+        match self.telling {
+            Telling::List(op) => Some(history.txn_of(op)),
+            Telling::Recorded => None,
+        }
+    }
 }
 
 /// What tells the order of two versions.
@@ -30,8 +40,10 @@ impl Index {
             return;
         }
         let mut seen: Vec<(KeyId, i64, OpId)> = Vec::new();
-        for read in &self.reads {
-            seen.extend(history.op_version(read.op).map(|version| (read.key, version, read.op)));
+        for (number, read) in self.reads.iter().enumerate() {
+            let version = history.op_version(read.op);
+            seen.extend(version.map(|version| (read.key, version, read.op)));
+            self.unindexed = self.unindexed.or(version.and_then(|_| self.twofold(history, number)));
         }
         seen.sort_unstable();
         for key in history.keys().iter().map(|(key, _)| key) {
@@ -39,6 +51,14 @@ impl Index {
             let end = seen.partition_point(|&(known, ..)| known <= key);
             self.order_versions_of(history, key, &seen[start..end]);
         }
+    }
+
+    /// A read whose version an unknown transaction wrote, or which was that of the initial state if it did not commit:
+    /// that is not decided.
+    fn twofold(&self, history: &History, read: usize) -> Option<OpId> {
+        let is_unknown = |&write: &u32| history.outcome(self.writes[write as usize].txn) == Outcome::Unknown;
+        let sources = self.sources(read);
+        (sources.initial && sources.writes.iter().any(is_unknown)).then(|| self.reads[read].op)
     }
 
     fn order_versions_of(&mut self, history: &History, key: KeyId, seen: &[(KeyId, i64, OpId)]) {
@@ -52,24 +72,38 @@ impl Index {
             return;
         }
         let all_differ = placed.windows(2).all(|pair| pair[0].0 != pair[1].0);
-        let is_whole = all_differ && placed.len() == writes.len() && self.is_plain_initial(history, &placed, seen);
+        let is_whole =
+            all_differ && placed.len() == writes.len() && self.is_plain_initial(history, &placed, seen);
         if !is_whole {
             // A place that only some tell, or that two writes share, needs more than an order of writes.
             let first = seen.first().map(|&(.., op)| op);
             let first = first.or(placed.first().map(|&(_, write)| self.writes[write as usize].op));
             self.unindexed = self.unindexed.or(first);
         }
-        let pairs = placed.windows(2);
-        let telling = Telling::Recorded;
-        let pairs = pairs.map(|pair| VersionOrder { earlier: pair[0].1, later: pair[1].1, telling });
-        self.version_order.extend(pairs);
+        for (place, &(_, earlier)) in placed.iter().enumerate() {
+            let is_committed =
+                |write: u32| history.outcome(self.writes[write as usize].txn) == Outcome::Committed;
+            for &(_, later) in &placed[place + 1..] {
+                self.version_order.push(VersionOrder { earlier, later, telling: Telling::Recorded });
+                // An unknown one may not be there to hand the order on.
+                if is_committed(later) {
+                    break;
+                }
+            }
+        }
     }
 
     /// Whether what reads say of the place of the initial state is one place, before all that an unknown transaction may
     /// have written.
-    fn is_plain_initial(&self, history: &History, placed: &[(i64, u32)], seen: &[(KeyId, i64, OpId)]) -> bool {
+    fn is_plain_initial(
+        &self,
+        history: &History,
+        placed: &[(i64, u32)],
+        seen: &[(KeyId, i64, OpId)],
+    ) -> bool {
         let is_written = |version: i64| placed.binary_search_by_key(&version, |&(known, _)| known).is_ok();
-        let mut of_initial = seen.iter().map(|&(_, version, _)| version).filter(|&version| !is_written(version));
+        let mut of_initial =
+            seen.iter().map(|&(_, version, _)| version).filter(|&version| !is_written(version));
         let Some(first) = of_initial.next() else { return true };
         let is_known = |&(version, write): &(i64, u32)| {
             version > first || history.outcome(self.writes[write as usize].txn) == Outcome::Committed

@@ -4,7 +4,7 @@ use history::{Outcome, TxnId};
 
 use super::{Fact, ProofBuilder};
 use crate::known::Reason;
-use crate::problem::INITIAL;
+use crate::problem::{INITIAL, Need};
 use crate::saturate::{Drop, Dropped};
 
 impl ProofBuilder<'_, '_> {
@@ -12,7 +12,12 @@ impl ProofBuilder<'_, '_> {
     pub(super) fn premises(&mut self, from: u32, to: u32, reason: Reason, edge_count: u32) -> Vec<Fact> {
         let shape = self.evidence.problem.shape;
         let (mut facts, path) = match reason {
-            Reason::Session | Reason::Time | Reason::Within | Reason::Told(_) => (Vec::new(), None),
+            Reason::Session | Reason::Time | Reason::Within => (Vec::new(), None),
+            Reason::Told(order) => {
+                let problem = self.evidence.problem;
+                let order = problem.index.version_order()[order as usize];
+                (problem.told_by(&order).flat_map(|txn| self.committed_facts(txn)).collect(), None)
+            }
             Reason::ReadFrom(read) => (vec![Fact::From(read)], None),
             Reason::Overwritten(read) => {
                 let writer = self.source_writer(read);
@@ -96,7 +101,10 @@ impl ProofBuilder<'_, '_> {
 
     pub(crate) fn committed_facts(&self, txn: TxnId) -> Vec<Fact> {
         match self.needed_by.get(&txn) {
-            Some(&read) if self.is_unknown(txn) => vec![Fact::From(read)],
+            Some(&Need::Read(read)) if self.is_unknown(txn) => vec![Fact::From(read)],
+            Some(&Need::Listed(op)) if self.is_unknown(txn) => {
+                self.committed_facts(self.evidence.problem.history.txn_of(op))
+            }
             _ => Vec::new(),
         }
     }

@@ -1,26 +1,41 @@
 //! The rules of the level, as steps of a derivation.
 
 use certify::{Certificate, Lit, Node, ReadId, Rule, Source, Step, StepId};
-use history::{Telling, TxnId, VersionOrder};
+use history::{OpId, Telling, TxnId, VersionOrder};
 
 use super::{Fact, ProofBuilder};
-use crate::problem::INITIAL;
+use crate::problem::{INITIAL, Need};
 
 impl ProofBuilder<'_, '_> {
     /// The step that an unknown transaction committed; none for one that is known to have.
     pub(crate) fn committed(&mut self, txn: TxnId) -> Vec<StepId> {
-        let Some(&read) = self.needed_by.get(&txn).filter(|_| self.is_unknown(txn)) else {
+        let Some(&need) = self.needed_by.get(&txn).filter(|_| self.is_unknown(txn)) else {
             return Vec::new();
         };
         if let Some(&step) = self.committed_step.get(&txn) {
             return vec![step];
         }
-        let source = self.evidence.problem.source[read as usize];
-        let from = self.source_step(read);
-        let rule = self.source_committed(read, source);
-        let step = self.push(vec![Lit::committed(txn)], Rule::Derived(vec![from, rule]));
+        let hints = match need {
+            Need::Read(read) => {
+                let source = self.evidence.problem.source[read as usize];
+                vec![self.source_step(read), self.source_committed(read, source)]
+            }
+            Need::Listed(op) => {
+                let mut hints = self.committed(self.evidence.problem.history.txn_of(op));
+                hints.push(self.listed(op, txn));
+                hints
+            }
+        };
+        let step = self.push(vec![Lit::committed(txn)], Rule::Derived(hints));
         self.committed_step.insert(txn, step);
         vec![step]
+    }
+
+    /// The rule that who is in a list that was read committed, if its reader did.
+    pub(crate) fn listed(&mut self, op: OpId, txn: TxnId) -> StepId {
+        let reader = self.evidence.problem.history.txn_of(op);
+        let clause = self.unless_committed(reader).into_iter().chain([Lit::committed(txn)]).collect();
+        self.push(clause, Rule::Listed(op))
     }
 
     pub(crate) fn source_step(&self, read: u32) -> StepId {
@@ -92,10 +107,12 @@ impl ProofBuilder<'_, '_> {
         let shape = problem.shape;
         let (earlier, later) = (problem.writer(order.earlier), problem.writer(order.later));
         let before = Lit::before(Node(shape.commit(earlier)), Node(shape.install(later)));
-        let (rule, owners) = match order.telling {
-            Telling::List(op) => (Rule::ListOrder(op), vec![later]),
-            Telling::Recorded => (Rule::RecordedOrder, vec![earlier, later]),
+        let rule = match order.telling {
+            Telling::List(op) => Rule::ListOrder(op),
+            Telling::Recorded => Rule::RecordedOrder,
         };
+        let mut owners: Vec<TxnId> = problem.told_by(&order).collect();
+        owners.dedup();
         let mut clause = vec![before];
         clause.extend(owners.iter().filter_map(|&txn| self.unless_committed(txn)));
         let told = self.push(clause, rule);

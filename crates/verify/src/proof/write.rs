@@ -30,9 +30,7 @@ impl ProofBuilder<'_, '_> {
                 hints.push(self.overwritten(read, source, later));
                 self.push(vec![conclusion], Rule::Derived(hints))
             }
-            Reason::Told(order) => {
-                self.told(self.evidence.problem.index.version_order()[order as usize])
-            }
+            Reason::Told(order) => self.told(self.evidence.problem.index.version_order()[order as usize]),
             Reason::Visible(read) => self.write_visible(from, to, read, edge_count),
             Reason::Exclusive(_) => {
                 let shape = self.evidence.problem.shape;
@@ -134,6 +132,12 @@ impl ProofBuilder<'_, '_> {
                 let finding = self.evidence.problem.index.findings()[finding as usize].clone();
                 let rule = self.finding_rule(&finding);
                 self.push(clause, rule)
+            }
+            Refusal::Listed(op, listed) => {
+                let facts = self.not_committed_fact(listed);
+                let mut hints = self.steps_of(&facts);
+                hints.push(self.listed(op, listed));
+                self.push(clause, Rule::Derived(hints))
             }
             Refusal::Sourceless(read) => {
                 let facts = self.all_drop_facts(read);

@@ -7,7 +7,7 @@ use history::TxnId;
 
 use super::{Contradiction, Drop, Dropped, Saturation};
 use crate::known::Reason;
-use crate::problem::{INITIAL, OPEN, Status};
+use crate::problem::{INITIAL, Need, OPEN, Status};
 
 impl Saturation<'_, '_> {
     pub(super) fn wake(&mut self, open: u32) {
@@ -74,7 +74,7 @@ impl Saturation<'_, '_> {
     /// A read can only have come from there: it is a known read from now on.
     pub(super) fn settle(&mut self, read: u32, source: u32) -> Result<(), Contradiction> {
         if source != INITIAL && !self.problem.is_in(self.problem.writer(source)) {
-            self.take_in(self.problem.writer(source), read)?;
+            self.take_in(self.problem.writer(source), Need::Read(read))?;
         }
         self.settled += 1;
         self.problem.source[read as usize] = source;
@@ -96,7 +96,8 @@ impl Saturation<'_, '_> {
         let index = self.problem.index;
         for (number, order) in index.version_order().iter().enumerate() {
             let (earlier, later) = (self.problem.writer(order.earlier), self.problem.writer(order.later));
-            if [earlier, later].contains(&txn) && self.problem.is_in(earlier) && self.problem.is_in(later) {
+            let tellers: Vec<TxnId> = self.problem.told_by(order).collect();
+            if tellers.contains(&txn) && tellers.iter().all(|&txn| self.problem.is_in(txn)) {
                 self.add(shape.commit(earlier), shape.install(later), Reason::Told(number as u32))?;
             }
         }
@@ -104,7 +105,7 @@ impl Saturation<'_, '_> {
     }
 
     /// An unknown transaction must have committed: its writes count for everybody, and its reads must be explained.
-    pub(super) fn take_in(&mut self, txn: TxnId, because: u32) -> Result<(), Contradiction> {
+    pub(super) fn take_in(&mut self, txn: TxnId, because: Need) -> Result<(), Contradiction> {
         if !self.problem.hands_on(txn) {
             let shape = self.problem.shape;
             for later in self.problem.session_followers(txn) {
@@ -116,6 +117,11 @@ impl Saturation<'_, '_> {
         self.problem.status[txn.index()] = Status::In;
         self.problem.needed.push((txn, because));
         self.add_told(txn)?;
+        for &(op, listed) in self.problem.index.listed() {
+            if self.problem.history.txn_of(op) == txn && !self.problem.is_in(listed) {
+                self.take_in(listed, Need::Listed(op))?;
+            }
+        }
         self.is_stale = true;
         for open in 0..self.problem.open.len() as u32 {
             if self.problem.source[self.problem.open[open as usize].read as usize] == OPEN {

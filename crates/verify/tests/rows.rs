@@ -1,0 +1,73 @@
+//! The engine against the brute-force oracle on histories of ranges, inserts, deletes, lists and recorded versions.
+//! Every verdict's certificate is checked. `ISOSCOPE_SOAK=200000` asks for that many random histories per level.
+
+use std::cell::Cell;
+
+use certify::{Certificate, Core, Level};
+use history::{History, Index};
+use testkit::generate_rows::{self, Content};
+use testkit::{agree_if_decided, oracle};
+use verify::{Options, Verdict, verify};
+
+fn engine(history: &History, level: &Level) -> Option<(bool, Certificate)> {
+    match verify(history, &Index::of(history), level, &Options::default()).ok()?.verdict {
+        Verdict::Holds(certificate) => Some((true, certificate)),
+        Verdict::Violated(certificate) => Some((false, certificate)),
+        Verdict::Undecided(limit) => panic!("no limit was set, but {limit:?} was reached"),
+    }
+}
+
+fn count_per_level(default: u64) -> u64 {
+    std::env::var("ISOSCOPE_SOAK").ok().and_then(|count| count.parse().ok()).unwrap_or(default)
+}
+
+/// Random histories of one content at every level; both verdicts must be well represented, and few undecided.
+fn agreement(content: Content, most_undecided: f64) {
+    for (number, (name, level)) in Level::NAMED.into_iter().enumerate() {
+        if content == Content::Lists && level.core == Core::Prefix {
+            continue;
+        }
+        let (first, count) = (7_000_000 * (number as u64 + 1), count_per_level(1_500));
+        println!("{name}: seeds {first} to {}", first + count);
+        let (holds, undecided) = (Cell::new(0u64), Cell::new(0u64));
+        let counting = |history: &History, level: &Level| {
+            let answer = engine(history, level);
+            match &answer {
+                None => undecided.set(undecided.get() + 1),
+                Some((verdict, _)) => holds.set(holds.get() + u64::from(*verdict)),
+            }
+            answer
+        };
+        for seed in first..first + count {
+            let history = generate_rows::history(seed, content);
+            if let Some(why) = oracle::refusal(&history) {
+                panic!("seed {seed}: {why}");
+            }
+            let skew = [0, 0, 1, 3][seed as usize % 4];
+            let level = if history.has_times() { level.with_clock_skew(skew) } else { level };
+            if let Err(disagreement) = agree_if_decided(&history, &level, &counting) {
+                panic!("seed {seed}: {disagreement}");
+            }
+        }
+        let share = holds.get() as f64 / count as f64;
+        let left = undecided.get() as f64 / count as f64;
+        println!("{name}: {share:.2} hold, {left:.3} undecided");
+        assert!((0.1..=0.9).contains(&share), "{name}: {share} of the histories satisfy the level");
+        assert!(left <= most_undecided, "{name}: {left} of the histories are not decided");
+    }
+}
+
+#[test]
+fn soak_ranges() {
+    agreement(Content::Ranges, 0.01);
+}
+
+#[test]
+fn soak_lists() {
+    agreement(Content::Lists, 0.3);
+}
+
+#[test]
+fn soak_versions() {
+    agreement(Content::Versions, 0.7);
+}
