@@ -9,6 +9,7 @@
 //! Costs one heap operation and one array look-up per operation; memory is the history, one version per key, and the
 //! versions that a running transaction may still read.
 
+mod application;
 mod client;
 mod config;
 mod engine;
@@ -17,10 +18,12 @@ mod level;
 mod lists;
 mod presets;
 mod record;
+mod scan;
 mod store;
+mod table;
 mod workload;
 
-pub use config::{Config, ConfigError, Duplicates, KeyDistribution, Operations};
+pub use config::{Application, Config, ConfigError, Duplicates, KeyDistribution, Operations};
 pub use fault::Fault;
 pub use level::{Age, Reads, Rules, StoreLevel};
 pub use presets::{PRESETS, Preset, preset};
@@ -60,5 +63,7 @@ pub struct Commit {
     pub commit: i64,
 }
 
+#[cfg(test)]
+mod table_tests;
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,12 @@
 //! One client: its transaction in progress, and what it has seen.
 
+use std::collections::HashMap;
+
 use history::Outcome;
 
 use super::level::{Reads, Rules};
 use super::store::View;
+use super::table::Filter;
 use super::workload::Planned;
 use super::{Fault, StoreLevel};
 
@@ -47,6 +50,17 @@ pub(crate) enum Done {
     Delete(u32),
     /// From a key on so many keys; and the rows, as a range of the client's rows.
     Range(u32, u32, (u32, u32)),
+    /// A filter, and the rows as a range of the client's rows.
+    Query(Filter, (u32, u32)),
+    /// A filter, the column that is set and what to, and how many rows matched.
+    Update(Filter, usize, u32, u32),
+}
+
+/// What a filter matched of what others had written: keys and the stamps of their versions, by key.
+#[derive(Clone, Debug)]
+pub(crate) struct Scan {
+    pub filter: Filter,
+    pub versions: Vec<(u32, i64)>,
 }
 
 /// Requests and responses of begin and end, on the clock of the store.
@@ -79,6 +93,9 @@ pub(crate) struct Client {
     pub writes: Vec<(u32, u32)>,
     pub done: Vec<Done>,
     pub rows: Vec<(u32, u32)>,
+    pub scans: Vec<Scan>,
+    /// The rows of a table that the transaction has changed, by key; never iterated.
+    pub own_rows: HashMap<u32, u32>,
     pub request: i64,
     pub moments: Moments,
 }
@@ -101,6 +118,8 @@ impl Client {
             writes: Vec::new(),
             done: Vec::new(),
             rows: Vec::new(),
+            scans: Vec::new(),
+            own_rows: HashMap::new(),
             request: 0,
             moments: Moments::default(),
         }
@@ -113,6 +132,8 @@ impl Client {
         self.writes.clear();
         self.done.clear();
         self.rows.clear();
+        self.scans.clear();
+        self.own_rows.clear();
     }
 
     /// What the transaction has itself written to a key.

@@ -75,6 +75,24 @@ pub enum Operations {
         /// The share of inserts and deletes among the writes.
         insert_delete_share: f64,
     },
+    /// A table of rows `(k, v1, v2)` that are read and updated by range filters on a column.
+    Predicates {
+        /// The largest number of rows that a filter matches.
+        most_rows: u32,
+    },
+    /// Reads and writes of single keys, which hold 0 at first, as an application makes them; the shares of reads and
+    /// the number of operations are its own.
+    Application(Application),
+}
+
+/// An application whose transactions are known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Application {
+    /// Orders, payments and deliveries of one warehouse, as in TPC-C; the keys are the items in stock, and there are
+    /// customers, orders and so on besides.
+    Orders,
+    /// Messages, followers and timelines of a social network; the keys are its members, and there are messages besides.
+    Messages,
 }
 
 /// Which keys are chosen.
@@ -144,6 +162,8 @@ const MAX_MESSAGE_NS: u64 = 1_000_000_000;
 const MAX_NS: u64 = 1_000_000_000_000_000;
 const MAX_SESSIONS: u32 = 100_000;
 const MAX_KEYS: u32 = 1 << 28;
+/// Each row of a table is in the recorded initial state and in two indexes; an application has more keys besides.
+const MAX_TABLE_ROWS: u32 = 1_000_000;
 
 impl Config {
     /// Whether the configuration can be run; [`super::generate`] asks first.
@@ -216,11 +236,27 @@ impl Config {
         }
         match self.operations {
             Operations::Registers => Ok(()),
+            Operations::Application(_) => {
+                require(self.keys <= MAX_TABLE_ROWS, "keys", "at most 1,000,000 items or members")
+            }
             Operations::Lists { appends_per_key } => self.check_lists(appends_per_key),
             Operations::Rows { range_share, range_keys, insert_delete_share } => {
                 require_share("share of range reads", range_share)?;
                 require_share("share of inserts and deletes", insert_delete_share)?;
                 require((1..=100_000).contains(&range_keys), "keys of a range", "between 1 and 100,000")
+            }
+            Operations::Predicates { most_rows } => {
+                let is_fitting = (1..=self.keys).contains(&most_rows) && self.keys <= MAX_TABLE_ROWS;
+                require(
+                    is_fitting,
+                    "rows of a filter",
+                    "between 1 and the number of keys, which is at most 1,000,000",
+                )?;
+                require(
+                    self.duplicates.is_none(),
+                    "duplicates",
+                    "left out for tables, where values are shared anyway",
+                )
             }
         }
     }

@@ -11,6 +11,7 @@ use super::level::{Age, Reads};
 use super::lists::{EMPTY_LIST, Lists};
 use super::record::Recorder;
 use super::store::{Replication, Store, Version, View};
+use super::table::Table;
 use super::workload::{Planned, Workload};
 use super::{Fault, Run, StoreLevel};
 use crate::random::Random;
@@ -23,14 +24,16 @@ pub(crate) const ABSENT: u32 = ValueId::NIL.0;
 
 /// The whole simulated world.
 pub(crate) struct Engine<'c> {
-    config: &'c Config,
-    workload: Workload<'c>,
-    store: Store,
+    pub(super) config: &'c Config,
+    pub(super) workload: Workload<'c>,
+    pub(super) store: Store,
     lists: Lists,
-    clients: Vec<Client>,
+    pub(super) table: Table,
+    has_table: bool,
+    pub(super) clients: Vec<Client>,
     /// When the next message of each client reaches the store.
     arrivals: BinaryHeap<Reverse<(i64, u32)>>,
-    random: Random,
+    pub(super) random: Random,
     now: i64,
     recorder: Recorder,
     unstarted: u32,
@@ -50,18 +53,28 @@ impl<'c> Engine<'c> {
         let keeps_uncommitted = reads == Reads::Dirty || has(Fault::needs_uncommitted);
         let replication = Replication { sites, hop_ns: config.replication_ns as i64 };
         let initial = match config.operations {
-            Operations::Registers => 0,
+            Operations::Registers | Operations::Application(_) => 0,
             Operations::Lists { .. } => EMPTY_LIST,
             Operations::Rows { .. } => ABSENT,
+            Operations::Predicates { .. } => 0,
         };
+        let mut store = Store::new(config.keys, initial, keeps_old, keeps_uncommitted, replication);
+        let has_table = matches!(config.operations, Operations::Predicates { .. });
+        let mut table = Table::default();
+        if has_table {
+            table = Table::new(config.keys, &mut random);
+            (0..config.keys).for_each(|key| store.set_initial(key, key));
+        }
         Self {
             config,
             workload: Workload::new(config),
-            store: Store::new(config.keys, initial, keeps_old, keeps_uncommitted, replication),
+            store,
             lists: Lists::default(),
+            has_table,
             clients: (0..config.sessions).map(|_| Client::new()).collect(),
             arrivals: BinaryHeap::with_capacity(config.sessions as usize),
-            recorder: Recorder::new(config, &mut random),
+            recorder: Recorder::new(config, &table, &mut random),
+            table,
             random,
             now: 0,
             unstarted: config.transactions,
@@ -209,6 +222,8 @@ impl<'c> Engine<'c> {
                 }
             },
             Planned::Range(from, count) => self.read_range(session, from, count),
+            Planned::Query { column, rows } => self.query(session, column, rows),
+            Planned::Update { column, rows, set } => self.update(session, column, rows, set),
         };
         self.clients[session as usize].done.push(done);
     }
@@ -245,13 +260,22 @@ impl<'c> Engine<'c> {
     }
 
     fn read(&mut self, session: u32, key: u32) -> u32 {
-        let client = &mut self.clients[session as usize];
+        let client = &self.clients[session as usize];
         if let Some(value) = client.own_write(key) {
             return value;
         }
         if let Some(seen) = client.own_read(key) {
             return seen.value;
         }
+        let version = self.look(session, key);
+        let client = &mut self.clients[session as usize];
+        client.reads.push(Seen { key, stamp: version.stamp, value: version.value });
+        version.value
+    }
+
+    /// What a transaction sees of what others have written to a key.
+    pub(super) fn look(&mut self, session: u32, key: u32) -> Version {
+        let client = &self.clients[session as usize];
         let version = match client.rules.reads {
             Reads::Dirty => self.store.dirty(key),
             Reads::Newest | Reads::NewestEachTime => *self.store.newest(key),
@@ -265,15 +289,13 @@ impl<'c> Engine<'c> {
             }
             _ => None,
         };
-        let value = wrong.unwrap_or(version.value);
-        client.reads.push(Seen { key, stamp: version.stamp, value });
-        value
+        Version { value: wrong.unwrap_or(version.value), ..version }
     }
 
     fn end(&mut self, session: u32) {
         let client = &self.clients[session as usize];
         let is_asked = matches!(client.wish, Wish::Commit | Wish::CommitUnheard { arrives: true });
-        let is_committed = is_asked && self.may_commit(client);
+        let is_committed = is_asked && self.may_commit(session);
         if is_committed {
             self.commit(session);
         } else {
@@ -284,7 +306,7 @@ impl<'c> Engine<'c> {
         client.is_running = false;
         client.moments.end_request = client.request;
         client.moments.end_response = response;
-        self.recorder.end(session, client, is_committed, self.now, &self.lists);
+        self.recorder.end(session, client, is_committed, self.now, (&self.lists, &self.table));
         let outcome = client.heard(is_committed);
         self.unlock();
         match outcome {
@@ -293,7 +315,8 @@ impl<'c> Engine<'c> {
         }
     }
 
-    fn may_commit(&self, client: &Client) -> bool {
+    fn may_commit(&self, session: u32) -> bool {
+        let client = &self.clients[session as usize];
         let unseen = |&(key, _): &(u32, u32)| !self.store.sees(client.view, self.store.newest(key));
         if client.rules.checks_writes && client.writes.iter().any(unseen) {
             return false;
@@ -302,7 +325,8 @@ impl<'c> Engine<'c> {
             let is_spared = client.fault == Some(Fault::LostUpdate) && client.own_write(seen.key).is_some();
             !is_spared && self.store.newest(seen.key).stamp != seen.stamp
         };
-        !(client.rules.checks_reads && client.reads.iter().any(is_stale))
+        let is_any_stale = || client.reads.iter().any(is_stale) || self.scans_are_stale(session);
+        !(client.rules.checks_reads && is_any_stale())
     }
 
     fn commit(&mut self, session: u32) {
@@ -317,6 +341,9 @@ impl<'c> Engine<'c> {
         for &(key, value) in &client.writes {
             let version = Version { stamp: self.now, value, site };
             let horizon = || oldest_view(&self.clients, self.now - self.config.replication_ns as i64);
+            if self.has_table {
+                self.table.commit(key, value, self.now);
+            }
             self.store.commit(key, session, version, horizon);
         }
         self.clients[session as usize].last_commit = self.now;

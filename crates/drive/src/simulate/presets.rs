@@ -3,10 +3,13 @@
 //! The `blindw` family follows the published benchmarks of that name: transactions of eight operations on different
 //! keys out of 10,000 rows, every write blind. In RM and RW a transaction either only reads or only writes (nine in
 //! ten, or one in two, only read); in RH, WR and WH each operation is a read with probability 0.8, 0.5 or 0.2.
+//! In `blindw-pred` a transaction is one query or one update by a range filter on a column of 10,000 rows `(k, v1, v2)`,
+//! which matches 1 to 1,000 of them; an update sets a column of all of them to one new value.
 //! The `range` family mixes point and range reads, writes, inserts and deletes: balanced, heavy on range reads, or
 //! heavy on inserts and deletes.
 
-use super::config::{Config, Duplicates, KeyDistribution, Operations};
+use super::StoreLevel;
+use super::config::{Application, Config, Duplicates, KeyDistribution, Operations};
 
 /// A named workload.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +23,7 @@ pub struct Preset {
 }
 
 /// All presets.
-pub const PRESETS: [Preset; 15] = [
+pub const PRESETS: [Preset; 18] = [
     Preset {
         name: "general",
         about: "reads and writes of 8 operations, unique values",
@@ -49,6 +52,21 @@ pub const PRESETS: [Preset; 15] = [
     Preset { name: "blindw-rh", about: "BlindW, read-heavy: 80 % reads", config: || blindw(None, 0.8) },
     Preset { name: "blindw-wr", about: "BlindW, write-read: 50 % reads", config: || blindw(None, 0.5) },
     Preset { name: "blindw-wh", about: "BlindW, write-heavy: 20 % reads", config: || blindw(None, 0.2) },
+    Preset {
+        name: "blindw-pred",
+        about: "BlindW by predicate: filters on a column of 10,000 rows that match up to 1,000, half of them update",
+        config: blindw_pred,
+    },
+    Preset {
+        name: "tpcc",
+        about: "the five transactions of TPC-C on one warehouse, one at a time",
+        config: tpcc,
+    },
+    Preset {
+        name: "twitter",
+        about: "a social network of 1,000 members: messages, followers, timelines, profiles",
+        config: twitter,
+    },
     Preset {
         name: "rmw",
         about: "hot keys: 30,000 transactions of 15 sessions on 90 keys, mostly read-modify-write",
@@ -106,6 +124,38 @@ fn blindw(read_only_share: Option<f64>, read_share: f64) -> Config {
         read_only_share: read_only_share.unwrap_or(0.0),
         write_only_share: read_only_share.map_or(0.0, |share| 1.0 - share),
         read_share,
+        ..Config::default()
+    }
+}
+
+fn blindw_pred() -> Config {
+    Config {
+        sessions: 24,
+        operations: Operations::Predicates { most_rows: 1_000 },
+        operations_per_transaction: (1, 1),
+        record_aborted: false,
+        // Two filters of 500 rows nearly always have a row in common: without pauses hardly anything would commit.
+        think_ns: 2_000_000,
+        ..Config::default()
+    }
+}
+
+fn tpcc() -> Config {
+    Config {
+        level: StoreLevel::Serial,
+        sessions: 24,
+        operations: Operations::Application(Application::Orders),
+        keys: 100_000,
+        ..Config::default()
+    }
+}
+
+fn twitter() -> Config {
+    Config {
+        sessions: 24,
+        operations: Operations::Application(Application::Messages),
+        keys: 1_000,
+        record_aborted: false,
         ..Config::default()
     }
 }

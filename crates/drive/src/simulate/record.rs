@@ -1,13 +1,14 @@
 //! What the clients saw, as a history; and what really happened, for whoever wants to check it.
 
 use history::{
-    Bound, Builder, Clock, Datum, History, InitialState, KeyId, Outcome, RangeRead, Row, SessionId, TxnId,
-    TxnTimes, ValueId,
+    Bound, Builder, Change, Clock, Datum, History, InitialState, KeyId, Outcome, PredicateRead,
+    PredicateWrite, RangeRead, Row, SessionId, TxnId, TxnTimes, ValueId,
 };
 
 use super::client::{Client, Done};
 use super::config::{Config, Operations};
 use super::lists::Lists;
+use super::table::{COLUMNS, Filter, Table};
 use super::{Commit, Fault, Run};
 use crate::random::Random;
 
@@ -15,6 +16,9 @@ use crate::random::Random;
 const MAX_RECORDED_OPERATIONS: usize = 1 << 31;
 /// How far a wrong clock is off, in one-way message times.
 const WRONG_CLOCK_LATENCIES: i64 = 200;
+
+/// What the numbers in the store stand for, if they stand for lists or rows.
+pub(crate) type Held<'e> = (&'e Lists, &'e Table);
 
 /// Collects the history.
 pub(crate) struct Recorder {
@@ -25,6 +29,8 @@ pub(crate) struct Recorder {
     operations: usize,
     commits: Vec<(u32, u32, i64, i64)>,
     list: Vec<ValueId>,
+    /// The values of contents of a table's rows, or `ABSENT` where nobody asked yet.
+    contents: Vec<ValueId>,
 }
 
 /// What is known of a session.
@@ -36,13 +42,23 @@ struct Recorded {
 }
 
 impl Recorder {
-    pub fn new(config: &Config, random: &mut Random) -> Self {
+    pub fn new(config: &Config, table: &Table, random: &mut Random) -> Self {
         let mut builder = Builder::new();
         builder.clock = Clock::Nanoseconds;
         builder.initial = match config.operations {
-            Operations::Registers => InitialState::all(ValueId(0)),
-            Operations::Lists { .. } | Operations::Rows { .. } => InitialState::default(),
+            Operations::Registers | Operations::Application(_) => InitialState::all(ValueId(0)),
+            Operations::Lists { .. } | Operations::Rows { .. } | Operations::Predicates { .. } => {
+                InitialState::default()
+            }
         };
+        let mut contents = Vec::new();
+        if matches!(config.operations, Operations::Predicates { .. }) {
+            for key in 0..config.keys {
+                let value = content(&mut builder, &mut contents, table, key);
+                let key = builder.keys.intern_int(i64::from(key));
+                builder.initial.recorded.push((key, value));
+            }
+        }
         let most = config.operations_per_transaction.1 as usize;
         builder.reserve(config.transactions as usize, config.transactions as usize * most);
         let sessions = (0..config.sessions)
@@ -56,11 +72,12 @@ impl Recorder {
             operations: 0,
             commits: Vec::new(),
             list: Vec::new(),
+            contents,
         }
     }
 
     /// Takes down a transaction that ended now.
-    pub fn end(&mut self, session: u32, client: &Client, is_committed: bool, now: i64, lists: &Lists) {
+    pub fn end(&mut self, session: u32, client: &Client, is_committed: bool, now: i64, held: Held<'_>) {
         let outcome = client.heard(is_committed);
         let is_recorded = self.records_aborted && self.operations < MAX_RECORDED_OPERATIONS;
         if outcome == Outcome::Aborted && !is_recorded {
@@ -77,7 +94,7 @@ impl Recorder {
             self.builder.set_times(times);
         }
         for &done in &client.done {
-            self.operation(done, client, lists);
+            self.operation(done, client, held);
         }
         self.operations += client.done.len();
         self.builder.end(outcome);
@@ -104,7 +121,7 @@ impl Recorder {
         Run { history, commits }
     }
 
-    fn operation(&mut self, done: Done, client: &Client, lists: &Lists) {
+    fn operation(&mut self, done: Done, client: &Client, (lists, table): Held<'_>) {
         match done {
             Done::Read(key, value) => {
                 let key = self.key(key);
@@ -135,6 +152,19 @@ impl Recorder {
                 let rows = &client.rows[first as usize..last as usize];
                 self.range(from, count, rows);
             }
+            Done::Query(filter, (first, last)) => {
+                let rows = &client.rows[first as usize..last as usize];
+                self.query(filter, rows, table);
+            }
+            Done::Update(filter, set, value, count) => {
+                let column = (Datum::str(COLUMNS[set]), Datum::Int(i64::from(value)));
+                self.builder.predicate_write(PredicateWrite {
+                    predicate: predicate(filter),
+                    change: Change::Set(Datum::row(vec![column])),
+                    row_count: Some(u64::from(count)),
+                    keys: None,
+                });
+            }
         }
     }
 
@@ -154,10 +184,39 @@ impl Recorder {
         });
     }
 
+    fn query(&mut self, filter: Filter, rows: &[(u32, u32)], table: &Table) {
+        let row = |&(key, number): &(u32, u32)| Row {
+            key: self.builder.keys.intern_int(i64::from(key)),
+            value: content(&mut self.builder, &mut self.contents, table, number),
+            is_dead: false,
+        };
+        let rows = rows.iter().map(row).collect();
+        self.builder.predicate_read(PredicateRead { predicate: predicate(filter), rows: Some(rows) });
+    }
+
     #[inline]
     fn key(&mut self, key: u32) -> KeyId {
         self.builder.keys.intern_int(i64::from(key))
     }
+}
+
+fn predicate(filter: Filter) -> Datum {
+    let Filter { column, least, most } = filter;
+    Datum::str(format!("{} between {least} and {most}", COLUMNS[column]))
+}
+
+/// The value of a content of a table's rows; `known` are those that were asked for before.
+fn content(builder: &mut Builder, known: &mut Vec<ValueId>, table: &Table, number: u32) -> ValueId {
+    let place = number as usize;
+    if known.len() <= place {
+        known.resize((place + 1).next_power_of_two(), ValueId::NIL);
+    }
+    if known[place] == ValueId::NIL {
+        let columns = COLUMNS.iter().zip(table.content(number));
+        let columns = columns.map(|(&name, value)| (Datum::str(name), Datum::Int(i64::from(value))));
+        known[place] = builder.values.intern(Datum::row(columns.collect()));
+    }
+    known[place]
 }
 
 fn clock_error(config: &Config, random: &mut Random) -> i64 {

@@ -114,6 +114,16 @@ impl<V: Clone> Store<V> {
         }
     }
 
+    /// What a key holds at first, where that is not the same for all.
+    pub fn set_initial(&mut self, key: u32, value: u32) {
+        self.newest[key as usize].value = value;
+    }
+
+    /// The longest time that a commit takes to be visible everywhere.
+    pub fn longest_delay(&self) -> i64 {
+        self.replication.longest()
+    }
+
     /// The newest committed version.
     #[inline]
     pub fn newest(&self, key: u32) -> &Version<V> {

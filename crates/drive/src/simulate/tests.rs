@@ -349,7 +349,9 @@ fn every_fault_breaks_the_promise() {
 
 #[test]
 fn every_preset_replays() {
-    for preset in PRESETS {
+    // Tables have a replay of their own.
+    let has_table = |preset: &Preset| matches!((preset.config)().operations, Operations::Predicates { .. });
+    for preset in PRESETS.iter().filter(|preset| !has_table(preset)) {
         for level in [StoreLevel::Serializable, StoreLevel::Snapshot] {
             let config = Config { level, transactions: 150, ..(preset.config)() };
             let run = run(&config).unwrap();

@@ -1,5 +1,6 @@
 //! What a client wants to do: the next transaction, before it meets the store, simulated or real.
 
+use super::application::Planner;
 use super::config::{Config, KeyDistribution, Operations};
 use crate::random::{Random, mix};
 use crate::zipf::Zipf;
@@ -23,10 +24,22 @@ pub enum Planned {
     WriteRow(u32),
     /// Reads the rows from a key on; so many keys.
     Range(u32, u32),
+    /// Reads so many rows by a filter on a column.
+    Query {
+        column: usize,
+        rows: u32,
+    },
+    /// Sets a column of so many rows, chosen by a filter on a column.
+    Update {
+        column: usize,
+        rows: u32,
+        set: usize,
+    },
 }
 
 impl Planned {
-    fn key(self) -> u32 {
+    /// The key, for an operation that begins at a key.
+    fn key(self) -> Option<u32> {
         match self {
             Self::Read(key)
             | Self::Write(key)
@@ -35,7 +48,8 @@ impl Planned {
             | Self::InsertOrDelete(key)
             | Self::ReadRow(key)
             | Self::WriteRow(key)
-            | Self::Range(key, _) => key,
+            | Self::Range(key, _) => Some(key),
+            Self::Query { .. } | Self::Update { .. } => None,
         }
     }
 }
@@ -52,6 +66,7 @@ pub struct Workload<'c> {
     last_value: u32,
     lists: Vec<ListSlot>,
     list_count: u32,
+    application: Option<Planner>,
 }
 
 /// A list in use, and how many appends to it were planned.
@@ -74,12 +89,21 @@ impl<'c> Workload<'c> {
             Operations::Lists { .. } => (0..config.keys).map(|key| ListSlot { key, appends: 0 }).collect(),
             _ => Vec::new(),
         };
-        Self { config, key_ranks, duplicate_values, last_value: 0, lists, list_count: config.keys }
+        let application = match config.operations {
+            Operations::Application(application) => Some(Planner::new(application, config.keys)),
+            _ => None,
+        };
+        // In a table the values up to the number of rows are there from the start.
+        let last_value = match config.operations {
+            Operations::Predicates { .. } => config.keys,
+            _ => 0,
+        };
+        Self { config, key_ranks, duplicate_values, last_value, lists, list_count: config.keys, application }
     }
 
-    /// How many keys were used so far; lists that are full are replaced by new ones.
+    /// How many keys were used so far; lists that are full are replaced by new ones, and applications insert.
     pub fn key_count(&self) -> u32 {
-        self.list_count
+        self.application.as_ref().map_or(self.list_count, Planner::key_count)
     }
 
     /// Whether there are no unique values left.
@@ -90,6 +114,9 @@ impl<'c> Workload<'c> {
     /// Plans the next transaction.
     pub fn plan(&mut self, random: &mut Random, plan: &mut Vec<Planned>) {
         plan.clear();
+        if let Some(application) = &mut self.application {
+            return application.plan(random, plan);
+        }
         let (least, most) = self.config.operations_per_transaction;
         let count = least as usize + random.below(u64::from(most - least) + 1) as usize;
         let kind = random.unit();
@@ -131,7 +158,7 @@ impl<'c> Workload<'c> {
 
     fn plan_read(&mut self, random: &mut Random, key: u32) -> Planned {
         match self.config.operations {
-            Operations::Registers => Planned::Read(key),
+            Operations::Registers | Operations::Application(_) => Planned::Read(key),
             Operations::Lists { .. } => Planned::ReadList(self.lists[key as usize].key),
             Operations::Rows { range_share, range_keys, .. } => {
                 if random.chance(range_share) {
@@ -141,13 +168,17 @@ impl<'c> Workload<'c> {
                     Planned::ReadRow(key)
                 }
             }
+            Operations::Predicates { most_rows } => {
+                let (column, rows) = any_filter(random, most_rows);
+                Planned::Query { column, rows }
+            }
         }
     }
 
     fn plan_write(&mut self, random: &mut Random, key: u32, count: usize, plan: &mut Vec<Planned>) {
         let reads_first = count - plan.len() >= 2 && random.chance(self.config.read_modify_write_share);
         match self.config.operations {
-            Operations::Registers => {
+            Operations::Registers | Operations::Application(_) => {
                 plan.extend(reads_first.then_some(Planned::Read(key)));
                 plan.push(Planned::Write(key));
             }
@@ -164,6 +195,10 @@ impl<'c> Workload<'c> {
                 } else {
                     Planned::WriteRow(key)
                 });
+            }
+            Operations::Predicates { most_rows } => {
+                let (column, rows) = any_filter(random, most_rows);
+                plan.push(Planned::Update { column, rows, set: random.below(2) as usize });
             }
         }
     }
@@ -183,7 +218,7 @@ impl<'c> Workload<'c> {
         if self.config.distinct_keys {
             for _ in 0..64 {
                 let used = self.lists.get(key as usize).map_or(key, |slot| slot.key);
-                if plan.iter().all(|planned| planned.key() != used) {
+                if plan.iter().all(|planned| planned.key() != Some(used)) {
                     break;
                 }
                 key = self.key(random);
@@ -208,4 +243,9 @@ impl<'c> Workload<'c> {
         };
         key as u32
     }
+}
+
+/// A column to filter by, and how many rows the filter is to match.
+fn any_filter(random: &mut Random, most_rows: u32) -> (usize, u32) {
+    (random.below(2) as usize, 1 + random.below(u64::from(most_rows)) as u32)
 }
