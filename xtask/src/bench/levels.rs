@@ -7,7 +7,7 @@ use super::table::{self, mb, ms};
 use crate::run::Done;
 
 /// A history, the level to decide, and what to aim at: milliseconds and megabytes.
-struct Case(Source, &'static str, &'static str);
+pub struct Case(pub Source, pub &'static str, pub &'static str);
 
 const SERIALIZABLE: [Case; 14] = [
     Case(small("fig5/BL-1k.bincode"), "session-serializable", ""),
@@ -30,7 +30,7 @@ const SERIALIZABLE: [Case; 14] = [
     Case(Source::Generated(&["--workload", "rmw"]), "strict-serializable", ""),
 ];
 
-const SNAPSHOT: [Case; 10] = [
+const SNAPSHOT: [Case; 13] = [
     Case(small("fig11/si-1000"), "session-snapshot-isolation", ""),
     Case(shared("fig11/si-4000"), "session-snapshot-isolation", ""),
     Case(small("fig5/BL-1k.bincode"), "session-snapshot-isolation", "30 ms"),
@@ -58,6 +58,9 @@ const SNAPSHOT: [Case; 10] = [
     ),
     Case(Source::Generated(&["--workload", "blindw-rw", "--level", "snapshot"]), "strong-si", ""),
     Case(Source::Generated(&["--workload", "rmw", "--level", "prefix"]), "prefix", ""),
+    Case(Source::Generated(&["--workload", "range-b", "--level", "snapshot"]), "strong-si", "500 ms"),
+    Case(Source::Generated(&["--workload", "range-rqh", "--level", "snapshot"]), "strong-si", "500 ms"),
+    Case(Source::Generated(&["--workload", "range-idh", "--level", "snapshot"]), "strong-si", "500 ms"),
 ];
 
 /// `cargo xtask bench serializable`.
@@ -70,7 +73,8 @@ pub fn snapshot(bench: &Bench) -> Done {
     decide(bench, &SNAPSHOT)
 }
 
-fn decide(bench: &Bench, cases: &[Case]) -> Done {
+/// A table of what it takes to decide each case.
+pub fn decide(bench: &Bench, cases: &[Case]) -> Done {
     table::head(&[
         "history", "level", "verdict", "total", "read", "decide", "peak", "aim", "stages", "counts",
     ]);

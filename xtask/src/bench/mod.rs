@@ -8,6 +8,7 @@ mod formats;
 mod history;
 mod levels;
 mod measure;
+mod predicates;
 mod reject;
 mod synth;
 mod table;
@@ -17,8 +18,8 @@ use std::path::PathBuf;
 use crate::run::{Done, cargo, expect_success, target};
 
 /// The names of the suites.
-pub const SUITES: [&str; 7] =
-    ["formats", "serializable", "snapshot", "ablation", "reject", "scaling", "synth"];
+pub const SUITES: [&str; 8] =
+    ["formats", "serializable", "snapshot", "predicates", "ablation", "reject", "scaling", "synth"];
 
 /// How to measure.
 #[derive(Clone, Debug)]
@@ -72,6 +73,7 @@ impl Bench {
             "formats" => formats::run(self),
             "serializable" => levels::serializable(self),
             "snapshot" => levels::snapshot(self),
+            "predicates" => predicates::run(self),
             "ablation" => levels::ablation(self),
             "reject" => reject::run(self),
             "scaling" => levels::scaling(self),

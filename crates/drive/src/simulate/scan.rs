@@ -74,7 +74,8 @@ impl Engine<'_> {
             _ if sees_wrong => None,
             Reads::Dirty => None,
             Reads::Newest | Reads::NewestEachTime => Some(i64::MAX),
-            Reads::Snapshot(_) | Reads::Copies => Some(client.view.at - self.store.longest_delay()),
+            Reads::Snapshot(_) => Some(client.view.at),
+            Reads::Copies => Some(client.view.at - self.store.longest_delay()),
         };
         let Some(since) = since else {
             return (0..self.config.keys).collect();

@@ -25,16 +25,9 @@ pub enum Planned {
     /// Reads the rows from a key on; so many keys.
     Range(u32, u32),
     /// Reads so many rows by a filter on a column.
-    Query {
-        column: usize,
-        rows: u32,
-    },
+    Query { column: usize, rows: u32 },
     /// Sets a column of so many rows, chosen by a filter on a column.
-    Update {
-        column: usize,
-        rows: u32,
-        set: usize,
-    },
+    Update { column: usize, rows: u32, set: usize },
 }
 
 impl Planned {
