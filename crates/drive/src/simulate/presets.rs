@@ -54,7 +54,7 @@ pub const PRESETS: [Preset; 18] = [
     Preset { name: "blindw-wh", about: "BlindW, write-heavy: 20 % reads", config: || blindw(None, 0.2) },
     Preset {
         name: "blindw-pred",
-        about: "BlindW by predicate: filters on a column of 10,000 rows that match up to 1,000, half of them update",
+        about: "BlindW by predicate: filters matching up to 1,000 of 10,000 rows, half of them update",
         config: blindw_pred,
     },
     Preset {

@@ -115,7 +115,7 @@ impl<V: Clone> Store<V> {
     }
 
     /// What a key holds at first, where that is not the same for all.
-    pub fn set_initial(&mut self, key: u32, value: u32) {
+    pub fn set_initial(&mut self, key: u32, value: V) {
         self.newest[key as usize].value = value;
     }
 

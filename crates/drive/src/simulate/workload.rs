@@ -25,9 +25,21 @@ pub enum Planned {
     /// Reads the rows from a key on; so many keys.
     Range(u32, u32),
     /// Reads so many rows by a filter on a column.
-    Query { column: usize, rows: u32 },
+    Query {
+        /// The column, 0 or 1.
+        column: usize,
+        /// How many rows are to match.
+        rows: u32,
+    },
     /// Sets a column of so many rows, chosen by a filter on a column.
-    Update { column: usize, rows: u32, set: usize },
+    Update {
+        /// The column to filter by, 0 or 1.
+        column: usize,
+        /// How many rows are to match.
+        rows: u32,
+        /// The column to set.
+        set: usize,
+    },
 }
 
 impl Planned {
