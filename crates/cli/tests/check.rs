@@ -472,7 +472,7 @@ fn limits_end_it() {
 
 #[test]
 fn stages_can_be_switched_off_without_changing_the_answer() {
-    for stage in ["saturate", "guess", "components", "lazy", "polarity"] {
+    for stage in ["saturate", "windows", "guess", "components", "lazy", "polarity"] {
         let folder = Folder::with(&[("h.txt", WRITE_SKEW)]);
         let shown = folder.run(&format!("check h.txt --without {stage} --level ser"));
         assert!(shown.contains("write skew") && shown.ends_with("--- exit 1\n"), "without {stage}: {shown}");
@@ -482,7 +482,7 @@ fn stages_can_be_switched_off_without_changing_the_answer() {
         "--without everything",
         expect![[r#"
         --- standard error
-        error: no stage is called "everything"; there are saturate, guess, components, lazy, polarity
+        error: no stage is called "everything"; there are saturate, windows, guess, components, lazy, polarity
         --- exit 2
     "#]],
     );

@@ -6,9 +6,6 @@
 
 mod bytes;
 mod catalog;
-#[cfg(feature = "duckdb")]
-mod duckdb;
-mod exec;
 mod failure;
 mod fjall;
 mod interface;
@@ -22,8 +19,6 @@ mod rows;
 mod sim;
 mod sql;
 mod sqlite;
-#[cfg(feature = "surrealkv")]
-mod surrealkv;
 mod url;
 
 pub use failure::{Failure, FailureKind};

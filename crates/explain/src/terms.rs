@@ -109,10 +109,12 @@ impl<'h> Terms<'h> {
         writes.find(|write| write.key == key).map(|write| write.value)
     }
 
-    /// The first key that both transactions write.
+    /// The first key that both transactions write; one that both also read before tells more.
     pub fn key_of_both(&self, left: TxnId, right: TxnId) -> Option<KeyId> {
         let writes = |txn| self.index.writes_of(txn).map(|write| self.index.writes()[write].key);
-        writes(left).find(|&key| writes(right).any(|other| other == key))
+        let has_read = |txn, key| self.index.reads_of(txn).any(|read| self.index.reads()[read].key == key);
+        let both = || writes(left).filter(|&key| writes(right).any(|other| other == key));
+        both().find(|&key| has_read(left, key) && has_read(right, key)).or_else(|| both().next())
     }
 
     /// `T3 before T7`.

@@ -324,14 +324,14 @@ fn an_order_of_writes_that_a_reader_decides() {
         text,
         Level::SERIALIZABLE,
         expect![[r#"
-        fractured read on keys x, y (G-single), 2 transactions
-          T1 (session 1) wrote x = 1, then wrote y = 1
-          T3 (session 3) read x = 1, then read y = 2
-            T1 before T3: T3 read x = 1, which T1 wrote
-            T3 before T1: T3 read y = 2 (from T2), and T1 wrote y = 1 over it
-              T2 before T1: T2's write of x comes before T3, which read x = 1 from T1, so T1 overwrote T2's
+            fractured read on keys x, y (G-single), 2 transactions
+              T2 (session 2) wrote x = 2, then wrote y = 2
+              T3 (session 3) read x = 1, then read y = 2
                 T2 before T3: T3 read y = 2, which T2 wrote
-    "#]],
+                T3 before T2: T3 read x = 1 (from T1), and T2 wrote x = 2 over it
+                  T1 before T2: T1's write of y comes before T3, which read y = 2 from T2, so T2 overwrote T1's
+                    T1 before T3: T3 read x = 1, which T1 wrote
+        "#]],
     );
 }
 

@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Digraph, EdgeId, NONE};
+use crate::{Digraph, EdgeId, Flat, NONE};
 
 /// What became of an edge.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,36 +37,6 @@ pub struct IncrementalOrder {
     places: Vec<u32>,
 }
 
-/// Adjacency in two flat arrays.
-#[derive(Clone, Debug)]
-struct Flat {
-    start: Vec<u32>,
-    nodes: Vec<u32>,
-}
-
-impl Flat {
-    fn new(graph: &Digraph, ends: impl Fn(crate::Edge) -> (u32, u32)) -> Self {
-        let mut start = vec![0u32; graph.node_count() + 1];
-        let edges = || (0..graph.edge_count() as u32).map(|id| ends(graph.edge(id)));
-        edges().for_each(|(at, _)| start[at as usize + 1] += 1);
-        for node in 0..graph.node_count() {
-            start[node + 1] += start[node];
-        }
-        let mut next = start.clone();
-        let mut nodes = vec![0; graph.edge_count()];
-        for (at, other) in edges() {
-            nodes[next[at as usize] as usize] = other;
-            next[at as usize] += 1;
-        }
-        Self { start, nodes }
-    }
-
-    #[inline]
-    fn of(&self, node: u32) -> &[u32] {
-        &self.nodes[self.start[node as usize] as usize..self.start[node as usize + 1] as usize]
-    }
-}
-
 impl IncrementalOrder {
     /// The known graph, and a topological order of it.
     pub fn new(known: &Digraph, order: &[u32]) -> Self {
@@ -76,8 +46,8 @@ impl IncrementalOrder {
         }
         Self {
             position,
-            known_out: Flat::new(known, |edge| (edge.from, edge.to)),
-            known_in: Flat::new(known, |edge| (edge.to, edge.from)),
+            known_out: Flat::successors(known),
+            known_in: Flat::predecessors(known),
             extra: Digraph::new(known.node_count()),
             moved: Vec::new(),
             stamp: vec![0; known.node_count()],

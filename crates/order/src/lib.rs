@@ -4,6 +4,7 @@
 
 mod chains;
 mod components;
+mod flat;
 mod graph;
 mod incremental;
 mod path;
@@ -12,11 +13,12 @@ mod topological;
 
 pub use chains::Chains;
 pub use components::{Components, components};
+pub use flat::Flat;
 pub use graph::{Digraph, Edge, EdgeId};
 pub use incremental::{IncrementalOrder, Inserted};
 pub use path::{PathSearch, cheapest_cycle};
 pub use reach::{Improved, Reach};
-pub use topological::{topological_order, topological_order_by};
+pub use topological::{topological_order, topological_order_by, topological_order_of};
 
 /// No node, no edge, no chain.
 pub const NONE: u32 = u32::MAX;

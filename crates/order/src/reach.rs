@@ -5,10 +5,11 @@
 //! Bringing everything up to date is one pass over the edges in topological order, O(edges x chains), which the
 //! compiler turns into vector instructions; after one edge only the rows that improve are touched.
 //!
-//! Rows only ever improve, and every improvement is remembered as a bit per node and chain until it is asked for, so
-//! that whoever derives edges from reachability looks only at what is new.
+//! Rows only ever improve. What one edge improves is remembered as a bit per node and chain until it is asked for, so
+//! that whoever derives edges from reachability looks only at what is new; a pass over everything remembers nothing,
+//! since it is followed by a look at everything.
 
-use crate::{Chains, Digraph, EdgeId, NONE};
+use crate::{Chains, Digraph, EdgeId, Flat, NONE};
 
 /// What improved at a node since it was last asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,7 +46,7 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Every node reaches itself, and all of that is new.
+    /// Every node reaches itself; what improves from now on is new.
     pub fn new(chains: Chains) -> Self {
         let (nodes, width) = (chains.node_count(), chains.len());
         let words = width.div_ceil(64).max(1);
@@ -68,7 +69,6 @@ impl Reach {
                 reach.backward.rows[node * width + chain as usize] = !(position + 1);
             }
         }
-        reach.mark_all();
         reach
     }
 
@@ -113,17 +113,38 @@ impl Reach {
         from == to || (chain != NONE && self.end(to, chain as usize) > self.chains.position_of(from))
     }
 
-    /// Brings everything up to date with the graph, whose topological order this is.
-    pub fn rebuild(&mut self, graph: &Digraph, order: &[u32]) {
+    /// Whether the row of either end says that one node reaches another: after [`Reach::note`] one may know more than
+    /// the other.
+    #[inline]
+    pub fn is_noted(&self, from: u32, to: u32) -> bool {
+        let chain = self.chains.chain_of(from);
+        self.reaches(from, to)
+            || (chain != NONE && self.end(to, chain as usize) > self.chains.position_of(from))
+    }
+
+    /// Brings everything up to date with the graph, whose topological order this is; nothing is new afterwards.
+    pub fn rebuild(&mut self, successors: &Flat, order: &[u32]) {
+        self.forget_improvements();
+        let width = self.width;
         for &node in order.iter().rev() {
-            for (_, to) in graph.out_edges(node) {
-                self.improve(Improved::Forward, node, to);
+            for &to in successors.of(node) {
+                take_better(&mut self.forward.rows, node as usize * width, to as usize * width, width);
             }
         }
         for &node in order {
-            for (_, from) in graph.in_edges(node) {
-                self.improve(Improved::Backward, node, from);
+            for &to in successors.of(node) {
+                take_better(&mut self.backward.rows, to as usize * width, node as usize * width, width);
             }
+        }
+    }
+
+    /// Nothing is new any more.
+    fn forget_improvements(&mut self) {
+        for node in std::mem::take(&mut self.queue) {
+            self.is_queued[node as usize] = false;
+            let words = node as usize * self.words..(node as usize + 1) * self.words;
+            self.forward.dirty[words.clone()].fill(0);
+            self.backward.dirty[words].fill(0);
         }
     }
 
@@ -177,22 +198,6 @@ impl Reach {
         }
     }
 
-    /// Makes everything new again, as when what is derived from it has changed.
-    pub fn mark_all(&mut self) {
-        for node in (0..self.chains.node_count()).rev() {
-            for chain in 0..self.width {
-                let (word, bit) = (node * self.words + chain / 64, 1 << (chain % 64));
-                if self.forward.rows[node * self.width + chain] != NONE {
-                    self.forward.dirty[word] |= bit;
-                }
-                if self.backward.rows[node * self.width + chain] != NONE {
-                    self.backward.dirty[word] |= bit;
-                }
-            }
-            self.enqueue(node as u32);
-        }
-    }
-
     fn side(&mut self, side: Improved) -> &mut Side {
         match side {
             Improved::Forward => &mut self.forward,
@@ -226,6 +231,15 @@ impl Reach {
     }
 }
 
+/// Takes the better of two rows entry by entry.
+#[inline]
+fn take_better(rows: &mut [u32], mine: usize, other: usize, width: usize) {
+    let (mine, other) = two_rows(rows, mine, other, width);
+    for (mine, &other) in mine.iter_mut().zip(other) {
+        *mine = (*mine).min(other);
+    }
+}
+
 fn two_rows(rows: &mut [u32], mine: usize, other: usize, width: usize) -> (&mut [u32], &[u32]) {
     if mine < other {
         let (low, high) = rows.split_at_mut(other);
@@ -251,7 +265,7 @@ mod tests {
             graph.add(from, to);
         }
         let mut reach = Reach::new(chains);
-        reach.rebuild(&graph, &topological_order(&graph).unwrap());
+        reach.rebuild(&Flat::successors(&graph), &topological_order(&graph).unwrap());
         (graph, reach)
     }
 
@@ -280,7 +294,7 @@ mod tests {
             }
             assert_exact(&graph, &reach);
             let (_, mut rebuilt) = chained();
-            rebuilt.rebuild(&graph, &topological_order(&graph).unwrap());
+            rebuilt.rebuild(&Flat::successors(&graph), &topological_order(&graph).unwrap());
             assert_eq!(reach.forward.rows, rebuilt.forward.rows);
             assert_eq!(reach.backward.rows, rebuilt.backward.rows);
         }
@@ -289,7 +303,7 @@ mod tests {
     #[test]
     fn improvements_are_told_once() {
         let (mut graph, mut reach) = chained();
-        tell(&mut reach);
+        assert_eq!(tell(&mut reach), []);
         let edge = graph.add(1, 4);
         reach.spread(&graph, edge);
         let told = tell(&mut reach);

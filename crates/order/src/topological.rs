@@ -3,36 +3,41 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::Digraph;
+use crate::{Digraph, Flat};
 
 /// Some topological order, or `None` if there is a cycle.
 pub fn topological_order(graph: &Digraph) -> Option<Vec<u32>> {
-    let mut waiting = in_degrees(graph);
-    let mut order: Vec<u32> =
-        (0..graph.node_count() as u32).filter(|&node| waiting[node as usize] == 0).collect();
+    topological_order_of(&Flat::successors(graph))
+}
+
+/// Some topological order of a graph given by its successors, or `None` if there is a cycle.
+pub fn topological_order_of(successors: &Flat) -> Option<Vec<u32>> {
+    let mut waiting = successors.degrees();
+    let mut order: Vec<u32> = Vec::with_capacity(waiting.len());
+    order.extend((0..waiting.len() as u32).filter(|&node| waiting[node as usize] == 0));
     let mut next = 0;
     while next < order.len() {
-        let node = order[next];
-        next += 1;
-        for (_, to) in graph.out_edges(node) {
+        for &to in successors.of(order[next]) {
             waiting[to as usize] -= 1;
             if waiting[to as usize] == 0 {
                 order.push(to);
             }
         }
+        next += 1;
     }
-    (order.len() == graph.node_count()).then_some(order)
+    (order.len() == waiting.len()).then_some(order)
 }
 
 /// The topological order that takes, of the nodes that may come next, one with the smallest priority.
 pub fn topological_order_by(graph: &Digraph, priority: impl Fn(u32) -> u64) -> Option<Vec<u32>> {
-    let mut waiting = in_degrees(graph);
+    let successors = Flat::successors(graph);
+    let mut waiting = successors.degrees();
     let roots = (0..graph.node_count() as u32).filter(|&node| waiting[node as usize] == 0);
     let mut ready: BinaryHeap<_> = roots.map(|node| Reverse((priority(node), node))).collect();
     let mut order = Vec::with_capacity(graph.node_count());
     while let Some(Reverse((_, node))) = ready.pop() {
         order.push(node);
-        for (_, to) in graph.out_edges(node) {
+        for &to in successors.of(node) {
             waiting[to as usize] -= 1;
             if waiting[to as usize] == 0 {
                 ready.push(Reverse((priority(to), to)));
@@ -40,14 +45,6 @@ pub fn topological_order_by(graph: &Digraph, priority: impl Fn(u32) -> u64) -> O
         }
     }
     (order.len() == graph.node_count()).then_some(order)
-}
-
-fn in_degrees(graph: &Digraph) -> Vec<u32> {
-    let mut degrees = vec![0; graph.node_count()];
-    for id in 0..graph.edge_count() as u32 {
-        degrees[graph.edge(id).to as usize] += 1;
-    }
-    degrees
 }
 
 #[cfg(test)]

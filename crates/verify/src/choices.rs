@@ -160,7 +160,7 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
             return;
         }
         let writer = self.problem().writer(source);
-        for other in self.not_earlier(writer, external.key) {
+        for other in self.not_earlier(source, writer, external.key) {
             if other != external.txn {
                 self.unless_earlier(read, source, other, &[]);
             }
@@ -218,7 +218,7 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
                 self.overwritten(read, source, later, &[option]);
             }
         }
-        for other in self.not_earlier(writer, external.key) {
+        for other in self.not_earlier(source, writer, external.key) {
             if other != external.txn {
                 self.unless_earlier(read, source, other, &[option]);
             }
@@ -232,7 +232,7 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
             return;
         }
         let shape = self.problem().shape;
-        for other in self.not_earlier(final_write.txn, final_write.key) {
+        for other in self.not_earlier(write as u32, final_write.txn, final_write.key) {
             let (from, to) = (shape.commit(final_write.txn), shape.install(other));
             let Versions::Known = self.versions(final_write.txn, other) else { continue };
             let guards: Vec<Lit> =
@@ -297,16 +297,25 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
 
     /// The writers of a key whose version is not known to be earlier than that of a transaction, without those for
     /// which saturation did all there is to do.
-    fn not_earlier(&self, txn: TxnId, key: KeyId) -> Vec<TxnId> {
+    fn not_earlier(&self, write: u32, txn: TxnId, key: KeyId) -> Vec<TxnId> {
         let (reach, shape) = (&self.state.reach, self.problem().shape);
         let (install, commit) = (shape.install(txn), shape.commit(txn));
         let mut found = Vec::new();
-        for group in self.state.writers.groups(key) {
-            let chain = group.chain as usize;
-            let (from, to) = (reach.end(commit, chain) + shape.install_gap(), reach.first(install, chain));
-            found.extend(group.between(from, to));
-            if !self.is_saturated {
-                found.extend(group.first_from(to, txn).map(|(txn, _)| txn));
+        let windows = &self.state.windows;
+        if windows.has_window(write) {
+            let unordered = windows.unordered_with(write).iter().map(|other| other.txn);
+            found.extend(unordered.filter(|&other| {
+                !reach.reaches(shape.install(other), commit) && !reach.reaches(install, shape.commit(other))
+            }));
+        } else {
+            for group in self.state.writers.groups(key) {
+                let chain = group.chain as usize;
+                let (from, to) =
+                    (reach.end(commit, chain) + shape.install_gap(), reach.first(install, chain));
+                found.extend(group.between(from, to));
+                if !self.is_saturated {
+                    found.extend(group.first_from(to, txn).map(|(txn, _)| txn));
+                }
             }
         }
         let elsewhere =

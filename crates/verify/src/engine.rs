@@ -72,7 +72,8 @@ impl Run<'_> {
         match saturated {
             Err(Stop::Limit(limit)) => Verdict::Undecided(limit),
             Err(Stop::Contradiction(contradiction)) => {
-                let certificate = contradicted(&mut state, &contradiction);
+                let simple = state.simplify(contradiction);
+                let certificate = contradicted(&mut state, &simple);
                 self.end_stage("prove");
                 Verdict::Violated(certificate)
             }
@@ -81,9 +82,11 @@ impl Run<'_> {
     }
 
     fn saturate(&mut self, state: &mut Saturation<'_, '_>) -> Result<(), Stop> {
-        let result = state
-            .start()
-            .and_then(|()| if self.options.stages.saturate { state.run(self.options.limit) } else { Ok(()) });
+        let result = if self.options.stages.saturate {
+            state.run(self.options.stages.windows, self.options.limit)
+        } else {
+            state.start()
+        };
         self.stats.set("known edges", state.known.graph.edge_count() as u64);
         self.stats.set("rounds", state.rounds);
         self.stats.set("dropped sources", state.drops.len() as u64);
@@ -151,9 +154,10 @@ fn with_evidence(
     state: &mut Saturation<'_, '_>,
     make: impl FnOnce(ProofBuilder<'_, '_>) -> Certificate,
 ) -> Certificate {
-    let is_exact = match order::topological_order(&state.known.graph) {
+    let successors = order::Flat::successors(&state.known.graph);
+    let is_exact = match order::topological_order_of(&successors) {
         Some(order) => {
-            state.reach.rebuild(&state.known.graph, &order);
+            state.reach.rebuild(&successors, &order);
             true
         }
         None => false,

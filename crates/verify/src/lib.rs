@@ -15,6 +15,7 @@ mod shape;
 mod stats;
 mod time;
 mod unordered;
+mod windows;
 mod writers;
 
 pub use options::{Limit, Options, Stages};

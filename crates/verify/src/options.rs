@@ -18,6 +18,8 @@ pub enum Limit {
 pub struct Stages {
     /// Saturate the known graph before anything is searched.
     pub saturate: bool,
+    /// Look at a key's writers by their windows rather than by chains.
+    pub windows: bool,
     /// Start the search from an order that follows the sessions' progress and the times.
     pub guess: bool,
     /// Finish the choices of one component before beginning the next.
@@ -30,18 +32,19 @@ pub struct Stages {
 
 impl Default for Stages {
     fn default() -> Self {
-        Self { saturate: true, guess: true, components: true, lazy: true, polarity: true }
+        Self { saturate: true, windows: true, guess: true, components: true, lazy: true, polarity: true }
     }
 }
 
 impl Stages {
     /// The names by which the stages are switched, with what each is.
-    pub const NAMES: [&'static str; 5] = ["saturate", "guess", "components", "lazy", "polarity"];
+    pub const NAMES: [&'static str; 6] = ["saturate", "windows", "guess", "components", "lazy", "polarity"];
 
     /// Switches one stage off; false if there is no such stage.
     pub fn switch_off(&mut self, name: &str) -> bool {
         let stage = match name {
             "saturate" => &mut self.saturate,
+            "windows" => &mut self.windows,
             "guess" => &mut self.guess,
             "components" => &mut self.components,
             "lazy" => &mut self.lazy,

@@ -14,6 +14,8 @@ pub(crate) struct Writers {
     table: Vec<u32>,
     /// Tables of where the writers on each chain start, with one more row for the end of the last.
     starts: Vec<u32>,
+    /// Whether any writer is on no chain.
+    has_off_chain: bool,
     /// Writers that only may have taken part, sorted by key.
     maybe: Vec<(KeyId, TxnId)>,
 }
@@ -98,6 +100,7 @@ impl Writers {
             txn: Vec::new(),
             table: Vec::new(),
             starts: Vec::new(),
+            has_off_chain: false,
             maybe: Vec::new(),
         };
         let mut entries = Vec::new();
@@ -120,6 +123,7 @@ impl Writers {
             writers.start.push(writers.txn.len() as u32);
             writers.add_table(key, chains.len() as u32);
         }
+        writers.has_off_chain = writers.place.iter().any(|&known| known >= place(NONE, 0));
         writers
     }
 
@@ -203,6 +207,9 @@ impl Writers {
 
     /// The writers of a key that are on no chain.
     pub(crate) fn off_chain(&self, key: KeyId) -> &[TxnId] {
+        if !self.has_off_chain {
+            return &[];
+        }
         &self.txn[self.lower_bound(key, place(NONE, 0))..self.range(key).end]
     }
 

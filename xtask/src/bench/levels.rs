@@ -116,7 +116,7 @@ fn counts(measure: &Measure) -> String {
     shown.join(", ")
 }
 
-const STAGES: [&str; 5] = ["saturate", "guess", "components", "lazy", "polarity"];
+const STAGES: [&str; 6] = ["saturate", "windows", "guess", "components", "lazy", "polarity"];
 
 const ABLATION: [Case; 4] = [
     Case(small("fig5/BL-1k.bincode"), "session-serializable", ""),

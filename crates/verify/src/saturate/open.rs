@@ -1,13 +1,14 @@
 //! Open reads: candidates are dropped as the closure shows that they cannot be, and a read with one left is settled.
 //!
 //! A candidate cannot be if the read comes before it, or if another writer came between the two. Reads are looked at
-//! again only when the closure improved at the reader or at a candidate.
+//! again in a pass, and then only when the closure improved at the reader or at a candidate.
 
 use history::TxnId;
 
 use super::{Contradiction, Drop, Dropped, Saturation};
 use crate::known::Reason;
 use crate::problem::{INITIAL, Need, OPEN, Status};
+use crate::windows::{Windows, Writer};
 
 impl Saturation<'_, '_> {
     pub(super) fn wake(&mut self, open: u32) {
@@ -27,31 +28,65 @@ impl Saturation<'_, '_> {
     }
 
     /// Drops the candidates of an open read that cannot be; settles it if one is left.
-    pub(super) fn narrow(&mut self, open: u32) -> Result<(), Contradiction> {
+    pub(super) fn narrow(&mut self, windows: &Windows, open: u32) -> Result<(), Contradiction> {
         let read = self.problem.open[open as usize].read;
         if self.problem.source[read as usize] != OPEN {
             return Ok(());
         }
-        let mut candidates = std::mem::take(&mut self.problem.open[open as usize].candidates);
-        let edge_count = self.known.graph.edge_count() as u32;
-        candidates.retain(|&candidate| match self.why_not(read, candidate) {
-            None => true,
-            Some(why) => {
-                self.drops.push(Drop { read, candidate, why, edge_count });
-                false
-            }
-        });
-        let (count, only) = (candidates.len(), candidates.first().copied());
-        self.problem.open[open as usize].candidates = candidates;
-        match (count, only) {
+        self.drop_candidates(windows, open);
+        let left = &self.problem.open[open as usize].candidates;
+        match (left.len(), left.first().copied()) {
             _ if !self.problem.is_in(self.problem.reader(read)) => Ok(()),
             (0, _) => Err(Contradiction::Sourceless { read }),
-            (1, Some(only)) => self.settle(read, only),
+            (1, Some(only)) => {
+                self.settle(read, only)?;
+                self.follow_settled(windows, read, only)
+            }
             _ => Ok(()),
         }
     }
 
-    pub(super) fn why_not(&self, read: u32, candidate: u32) -> Option<Dropped> {
+    fn drop_candidates(&mut self, windows: &Windows, open: u32) {
+        let read = self.problem.open[open as usize].read;
+        let mut candidates = std::mem::take(&mut self.problem.open[open as usize].candidates);
+        let edge_count = self.known.graph.edge_count() as u32;
+        let by_windows = windows.is_narrow(self.problem.index.reads()[read as usize].key);
+        candidates.retain(|&candidate| {
+            let why = if by_windows {
+                self.why_not_by_windows(windows, read, candidate)
+            } else {
+                self.why_not(read, candidate)
+            };
+            if let Some(why) = why {
+                self.drops.push(Drop { read, candidate, why, edge_count });
+            }
+            why.is_none()
+        });
+        self.problem.open[open as usize].candidates = candidates;
+    }
+
+    fn why_not_by_windows(&self, windows: &Windows, read: u32, candidate: u32) -> Option<Dropped> {
+        let (shape, external) = (self.problem.shape, self.problem.index.reads()[read as usize]);
+        let begin = shape.begin(external.txn);
+        let is_between = |other: &&Writer| other.txn != external.txn && other.reaches(&self.reach, begin);
+        let between = match candidate {
+            INITIAL => windows.first(external.key).find(is_between),
+            // Only who took part and is on a chain has a window.
+            _ if !windows.has_window(candidate) => return self.why_not(read, candidate),
+            _ => {
+                let writer = self.problem.writer(candidate);
+                if self.reach.reaches(begin, shape.commit(writer)) {
+                    return Some(Dropped::After);
+                }
+                let is_later = |other: &&Writer| other.is_reached(&self.reach, shape.install(writer));
+                let newly_later = windows.unordered_with(candidate).iter().filter(is_later);
+                windows.next(candidate).chain(newly_later).find(is_between)
+            }
+        };
+        between.map(|other| Dropped::Between(other.txn))
+    }
+
+    fn why_not(&self, read: u32, candidate: u32) -> Option<Dropped> {
         let shape = self.problem.shape;
         let external = self.problem.index.reads()[read as usize];
         let begin = shape.begin(external.txn);
@@ -71,7 +106,14 @@ impl Saturation<'_, '_> {
         None
     }
 
-    /// A read can only have come from there: it is a known read from now on.
+    fn follow_settled(&mut self, windows: &Windows, read: u32, source: u32) -> Result<(), Contradiction> {
+        if source != INITIAL && !windows.has_window(source) {
+            self.precede_next_versions(source)?;
+        }
+        self.follow_read(windows, read, source)
+    }
+
+    /// A read can only have come from there: it is a known read from now on. What follows is left to the caller.
     pub(super) fn settle(&mut self, read: u32, source: u32) -> Result<(), Contradiction> {
         if source != INITIAL && !self.problem.is_in(self.problem.writer(source)) {
             self.take_in(self.problem.writer(source), Need::Read(read))?;
@@ -79,15 +121,12 @@ impl Saturation<'_, '_> {
         self.settled += 1;
         self.problem.source[read as usize] = source;
         if source == INITIAL {
-            self.precede_all_writers(read)?;
-        } else {
-            let shape = self.problem.shape;
-            let (writer, reader) = (self.problem.writer(source), self.problem.reader(read));
-            self.readers.add(source, read);
-            self.add(shape.commit(writer), shape.begin(reader), Reason::ReadFrom(read))?;
-            self.precede_next_versions(writer, source)?;
+            return Ok(());
         }
-        self.follow_visible(read, source)
+        let shape = self.problem.shape;
+        let (writer, reader) = (self.problem.writer(source), self.problem.reader(read));
+        self.readers.add(source, read);
+        self.add(shape.commit(writer), shape.begin(reader), Reason::ReadFrom(read))
     }
 
     /// The orders of versions that the history tells if this transaction committed.
@@ -123,6 +162,7 @@ impl Saturation<'_, '_> {
             }
         }
         self.is_stale = true;
+        self.has_taken_in = true;
         for open in 0..self.problem.open.len() as u32 {
             if self.problem.source[self.problem.open[open as usize].read as usize] == OPEN {
                 self.wake(open);
