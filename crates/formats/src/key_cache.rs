@@ -1,41 +1,52 @@
-//! Remembers the ids of keys by how the input spells them.
+//! Remembers the ids of keys, and of values that are rows, by how the input spells them.
 //!
-//! Interning a text needs it as an owned string; nearly all keys of a recording were seen just before, so a lookup by
-//! the bytes spares the copy. The cache has a fixed size, and a key takes the place of another with the same hash.
+//! Interning a text or a row needs it as an owned thing; nearly all of a recording were seen just before, so a lookup by
+//! the bytes spares the copy. The cache has a fixed size, and a thing takes the place of another with the same hash.
 
 use std::hash::Hasher;
 
-use history::KeyId;
+use history::{KeyId, ValueId};
 use rustc_hash::FxHasher;
 
-const SLOTS: usize = 1 << 13;
+const SLOTS: usize = 1 << 14;
 
 /// Longer spellings are not worth keeping.
-const LONGEST: usize = 64;
+pub(crate) const LONGEST: usize = 64;
 
-/// Ids of keys by their spelling.
-#[derive(Default)]
-pub(crate) struct KeyCache {
-    slots: Vec<(Box<[u8]>, KeyId)>,
+/// Ids by their spelling.
+pub(crate) struct Cache<Id> {
+    slots: Vec<Option<(Box<[u8]>, Id)>>,
 }
 
-impl KeyCache {
-    /// The id of a key that was spelled so, if it is remembered.
+/// Ids of keys by their spelling.
+pub(crate) type KeyCache = Cache<KeyId>;
+
+/// Ids of values by their spelling.
+pub(crate) type ValueCache = Cache<ValueId>;
+
+impl<Id> Default for Cache<Id> {
+    fn default() -> Self {
+        Self { slots: Vec::new() }
+    }
+}
+
+impl<Id: Copy> Cache<Id> {
+    /// The id of what was spelled so, if it is remembered.
     #[inline]
-    pub fn get(&self, spelling: &[u8]) -> Option<KeyId> {
-        let slot = self.slots.get(slot_of(spelling))?;
-        (*slot.0 == *spelling && !spelling.is_empty()).then_some(slot.1)
+    pub fn get(&self, spelling: &[u8]) -> Option<Id> {
+        let (known, id) = self.slots.get(slot_of(spelling))?.as_ref()?;
+        (**known == *spelling).then_some(*id)
     }
 
-    /// Remembers a key; one spelling has to mean one key.
-    pub fn put(&mut self, spelling: &[u8], key: KeyId) {
-        if spelling.len() > LONGEST {
+    /// Remembers an id; one spelling has to mean one thing.
+    pub fn put(&mut self, spelling: &[u8], id: Id) {
+        if spelling.len() > LONGEST || spelling.is_empty() {
             return;
         }
         if self.slots.is_empty() {
-            self.slots.resize(SLOTS, (Box::default(), KeyId(0)));
+            self.slots.resize_with(SLOTS, || None);
         }
-        self.slots[slot_of(spelling)] = (spelling.into(), key);
+        self.slots[slot_of(spelling)] = Some((spelling.into(), id));
     }
 }
 

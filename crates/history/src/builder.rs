@@ -195,18 +195,21 @@ impl Builder {
 
     /// Adds a read of a range of keys.
     pub fn range_read(&mut self, range: RangeRead) -> OpId {
+        self.side.count_rows(range.rows.as_ref());
         self.side.ranges.push(range);
         self.push(OpKind::RangeRead, KeyId(0), (self.side.ranges.len() - 1) as u32)
     }
 
     /// Adds a read by predicate.
     pub fn predicate_read(&mut self, read: PredicateRead) -> OpId {
+        self.side.count_rows(read.rows.as_ref());
         self.side.predicate_reads.push(read);
         self.push(OpKind::PredicateRead, KeyId(0), (self.side.predicate_reads.len() - 1) as u32)
     }
 
     /// Adds a write by predicate.
     pub fn predicate_write(&mut self, write: PredicateWrite) -> OpId {
+        self.side.count_rows(write.keys.as_ref());
         self.side.predicate_writes.push(write);
         self.push(OpKind::PredicateWrite, KeyId(0), (self.side.predicate_writes.len() - 1) as u32)
     }

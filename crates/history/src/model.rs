@@ -76,6 +76,8 @@ pub(crate) struct SideTables {
     pub ranges: Vec<RangeRead>,
     pub predicate_reads: Vec<PredicateRead>,
     pub predicate_writes: Vec<PredicateWrite>,
+    /// What the rows of answers and the keys of changes take.
+    pub row_bytes: usize,
 }
 
 /// What clients observed.
@@ -332,6 +334,12 @@ impl SideTables {
             + bytes(&self.ranges)
             + bytes(&self.predicate_reads)
             + bytes(&self.predicate_writes)
+            + self.row_bytes
+    }
+
+    /// Counts what an answer takes beside its place in the table.
+    pub fn count_rows<T>(&mut self, rows: Option<&Vec<T>>) {
+        self.row_bytes += rows.map_or(0, bytes);
     }
 
     fn list(&self, place: usize) -> &[ValueId] {

@@ -11,7 +11,7 @@ use crate::run::Done;
 const LEVEL: &str = "strict-serializable";
 const AIM: &str = "150 ms, 60 MB";
 
-const PREDICATES: [Case; 7] = [
+const PREDICATES: [Case; 8] = [
     Case(Source::Generated(&["--workload", "tpcc"]), LEVEL, AIM),
     Case(Source::Generated(&["--workload", "twitter"]), LEVEL, AIM),
     Case(Source::Generated(&["--workload", "blindw-rh"]), LEVEL, AIM),
@@ -22,6 +22,7 @@ const PREDICATES: [Case; 7] = [
         LEVEL,
         "12 times as long as 10,000",
     ),
+    Case(Source::Generated(&["--workload", "blindw-keys"]), LEVEL, "1.5 s"),
     Case(Source::Generated(&["--workload", "blindw-pred"]), LEVEL, "1.5 s"),
 ];
 

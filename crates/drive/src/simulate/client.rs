@@ -52,8 +52,8 @@ pub(crate) enum Done {
     Range(u32, u32, (u32, u32)),
     /// A filter, and the rows as a range of the client's rows.
     Query(Filter, (u32, u32)),
-    /// A filter, the column that is set and what to, and how many rows matched.
-    Update(Filter, usize, u32, u32),
+    /// A filter, the column that is set and what to, and the rows that matched as a range of the client's rows.
+    Update(Filter, usize, u32, (u32, u32)),
 }
 
 /// What a filter matched of what others had written: keys and the stamps of their versions, by key.

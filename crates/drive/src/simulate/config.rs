@@ -44,6 +44,8 @@ pub struct Config {
     pub unknown_share: f64,
     /// Whether aborted attempts are part of the history.
     pub record_aborted: bool,
+    /// Whether the database tells which rows an update by predicate changed, and not only how many.
+    pub record_changed_keys: bool,
     /// Whether begin and commit times are part of the history.
     pub record_times: bool,
     /// The mean time that a message between a client and the store takes, one way, in nanoseconds.
@@ -146,6 +148,7 @@ impl Default for Config {
             abort_share: 0.0,
             unknown_share: 0.0,
             record_aborted: true,
+            record_changed_keys: false,
             record_times: true,
             latency_ns: 100_000,
             think_ns: 100_000,

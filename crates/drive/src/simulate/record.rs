@@ -26,6 +26,7 @@ pub(crate) struct Recorder {
     sessions: Vec<Recorded>,
     records_times: bool,
     records_aborted: bool,
+    records_keys: bool,
     operations: usize,
     commits: Vec<(u32, u32, i64, i64)>,
     list: Vec<ValueId>,
@@ -69,6 +70,7 @@ impl Recorder {
             sessions,
             records_times: config.record_times,
             records_aborted: config.record_aborted,
+            records_keys: config.record_changed_keys,
             operations: 0,
             commits: Vec::new(),
             list: Vec::new(),
@@ -156,13 +158,16 @@ impl Recorder {
                 let rows = &client.rows[first as usize..last as usize];
                 self.query(filter, rows, table);
             }
-            Done::Update(filter, set, value, count) => {
+            Done::Update(filter, set, value, (first, last)) => {
+                let rows = &client.rows[first as usize..last as usize];
+                let key = |&(key, _): &(u32, u32)| self.builder.keys.intern_int(i64::from(key));
+                let keys = self.records_keys.then(|| rows.iter().map(key).collect());
                 let column = (Datum::str(COLUMNS[set]), Datum::Int(i64::from(value)));
                 self.builder.predicate_write(PredicateWrite {
                     predicate: predicate(filter),
                     change: Change::Set(Datum::row(vec![column])),
-                    row_count: Some(u64::from(count)),
-                    keys: None,
+                    row_count: Some(rows.len() as u64),
+                    keys,
                 });
             }
         }

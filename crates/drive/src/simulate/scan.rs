@@ -15,10 +15,15 @@ impl Engine<'_> {
     pub(super) fn query(&mut self, session: u32, column: usize, wanted: u32) -> Done {
         let filter = self.table.filter(&mut self.random, column, wanted);
         let matching = self.matching_rows(session, filter);
+        Done::Query(filter, self.keep(session, &matching))
+    }
+
+    /// Keeps rows for the record; where they are among the client's rows.
+    fn keep(&mut self, session: u32, matching: &[(u32, u32)]) -> (u32, u32) {
         let rows = &mut self.clients[session as usize].rows;
         let first_row = rows.len() as u32;
-        rows.extend(matching);
-        Done::Query(filter, (first_row, rows.len() as u32))
+        rows.extend_from_slice(matching);
+        (first_row, rows.len() as u32)
     }
 
     /// Sets a column of the rows that a new filter matches to a new value.
@@ -35,7 +40,7 @@ impl Engine<'_> {
             }
             self.store.write_uncommitted(key, session, changed);
         }
-        Done::Update(filter, set, value, matching.len() as u32)
+        Done::Update(filter, set, value, self.keep(session, &matching))
     }
 
     /// The rows that match for a transaction, with its own updates, by key.

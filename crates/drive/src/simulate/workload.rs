@@ -203,7 +203,7 @@ impl<'c> Workload<'c> {
             }
             Operations::Predicates { most_rows } => {
                 let (column, rows) = any_filter(random, most_rows);
-                plan.push(Planned::Update { column, rows, set: random.below(2) as usize });
+                plan.push(Planned::Update { column, rows, set: 1 });
             }
         }
     }

@@ -85,6 +85,24 @@ fn predicates_and_the_initial_state() {
 }
 
 #[test]
+fn closed_predicates_have_a_meaning() {
+    let meanings = |text: &str| -> Vec<String> {
+        let history = crate::read_bytes("file", text.as_bytes(), &ReadOptions::default()).unwrap().history;
+        let ops = history.txns().flat_map(|txn| history.ops(txn)).filter_map(|(_, op)| match op {
+            Op::PredicateRead(read) => Some(Predicate::parse(&read.predicate).unwrap().print()),
+            _ => None,
+        });
+        ops.collect()
+    };
+    let edn = "{:type :ok :process 0 :f :txn :value [[:rp :true {}] [:rp [:= 2] {}] [:rp [:mod 2 0] {}]]}";
+    let json =
+        r#"{"type":"ok","process":0,"value":[["rp","true",{}],["rp",["=",2],{}],["rp",["mod",2,0],{}]]}"#;
+    for text in [edn, json] {
+        assert_eq!(meanings(text), ["true", "value = 2", "value % 2 = 0"]);
+    }
+}
+
+#[test]
 fn json_is_an_array_or_lines() {
     let one = r#"{"type":"invoke","process":0,"f":"txn","value":[["append",5,1],["r",5,null]],"index":0}"#;
     let two = r#"{"index": 1, "type": "ok", "process": 0, "value": [["append", 5, 1], ["r", 5, [1]]]}"#;

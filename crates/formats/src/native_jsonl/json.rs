@@ -45,6 +45,12 @@ impl<'b> Json<'b> {
         self.at = position;
     }
 
+    /// So many of the bytes that come next, or fewer at the end.
+    pub fn ahead(&self, length: usize) -> &'b [u8] {
+        let rest = &self.text.as_bytes()[self.at..];
+        &rest[..length.min(rest.len())]
+    }
+
     /// Whether the block is read.
     pub fn is_at_end(&self) -> bool {
         self.at == self.text.len()

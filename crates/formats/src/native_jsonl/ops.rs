@@ -9,7 +9,7 @@ use history::{
 
 use super::json::{Json, Number};
 use crate::Error;
-use crate::key_cache::KeyCache;
+use crate::key_cache::{KeyCache, ValueCache};
 
 /// Reads operations into the open transaction of a builder.
 pub(super) struct OpReader<'r, 'b> {
@@ -18,6 +18,7 @@ pub(super) struct OpReader<'r, 'b> {
     /// Room for the elements of a list, kept from one list to the next.
     pub elements: &'r mut Vec<ValueId>,
     pub cache: &'r mut KeyCache,
+    pub row_cache: &'r mut ValueCache,
 }
 
 impl OpReader<'_, '_> {
@@ -150,7 +151,9 @@ impl OpReader<'_, '_> {
         let mut rows = Vec::new();
         while self.json.next_item(rows.is_empty())? {
             self.json.expect(b'[', "a row `[key,value]`")?;
-            let (key, value) = self.key_value()?;
+            let key = self.json.key(self.builder, self.cache)?;
+            self.json.expect(b',', "`,` and a value")?;
+            let value = self.json.row_value(self.builder, self.row_cache)?;
             let is_dead = self.json.eat(b',');
             if is_dead && !self.json.eat_word("true") {
                 return Err(self.json.error("`true`, for a dead row"));

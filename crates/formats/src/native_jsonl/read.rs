@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use super::VERSION;
 use super::json::{Json, Number};
 use super::ops::OpReader;
-use crate::key_cache::KeyCache;
+use crate::key_cache::{KeyCache, ValueCache};
 use crate::source::Block;
 use crate::{Error, Format, Loaded, ReadOptions, Source, Warning};
 
@@ -42,6 +42,7 @@ struct Reader {
     initial: FxHashMap<KeyId, ValueId>,
     elements: Vec<ValueId>,
     cache: KeyCache,
+    row_cache: ValueCache,
 }
 
 impl Reader {
@@ -222,8 +223,9 @@ impl Reader {
         };
         let session = self.session(session);
         self.builder.begin(session);
-        OpReader { json, builder: &mut self.builder, elements: &mut self.elements, cache: &mut self.cache }
-            .ops()?;
+        let (builder, elements) = (&mut self.builder, &mut self.elements);
+        let (cache, row_cache) = (&mut self.cache, &mut self.row_cache);
+        OpReader { json, builder, elements, cache, row_cache }.ops()?;
         Ok(true)
     }
 

@@ -166,3 +166,19 @@ fn the_document_shows_what_is_read() {
     let history = load(example).unwrap().history;
     assert_eq!((history.session_count(), history.txn_count(), history.op_count()), (2, 2, 4));
 }
+
+#[test]
+fn rows_that_are_spelled_alike_are_one_value() {
+    let row = r#"{"row":[["v1",1],["v2",2]]}"#;
+    let odd = r#"{"row":[["a}b",1]]}"#;
+    let rows = format!(
+        r#"[[1,{row}],[2,{row}],[3, {row} ,true],[4,{{":":"a"}}],[5,{odd}],[6,{odd}],[7,7],[8,"x"]]"#
+    );
+    let text = format!("{{\"isoscope\":1}}\n{{\"s\":0,\"ops\":[[\"p\",\"v1 = 1\",{rows}]],\"o\":\"c\"}}\n");
+    let history = crate::read_bytes("file", text.as_bytes(), &ReadOptions::default()).unwrap().history;
+    let Op::PredicateRead(read) = history.op(OpId(0)) else { panic!("a predicate read") };
+    let values: Vec<String> =
+        read.rows.iter().flatten().map(|row| history.values().original(row.value).to_string()).collect();
+    let plain = "{v1: 1, v2: 2}";
+    assert_eq!(values, [plain, plain, plain, ":a", "{\"a}b\": 1}", "{\"a}b\": 1}", "7", "x"]);
+}
