@@ -246,7 +246,7 @@ fn outputs() {
         "generate --workload nothing out.jsonl",
         expect![[r#"
         --- standard error
-        error: no workload is called "nothing"; there are general, duplicates, million, blindw-rm, blindw-rw, blindw-rh, blindw-wr, blindw-wh, rmw, zipf, append, range-b, range-rqh, range-idh, small
+        error: no workload is called "nothing"; there are general, duplicates, million, blindw-rm, blindw-rw, blindw-rh, blindw-wr, blindw-wh, blindw-pred, blindw-keys, tpcc, twitter, rmw, zipf, append, range-b, range-rqh, range-idh, small
         --- exit 2
     "#]],
     );
