@@ -26,6 +26,8 @@ pub(crate) trait Engine: Send + Sync + 'static {
     const PRODUCT: &'static str = Self::CRATE;
     /// The names of its settings; the first is the default.
     const SETTINGS: &'static [&'static str];
+    /// Whether it can check at commit that what was read for update is unchanged.
+    const LOCKS_READS: bool = false;
 
     /// Begins a transaction at one of the settings.
     fn begin(&self, setting: &str) -> Result<Self::Transaction, Failure>;
@@ -34,6 +36,10 @@ pub(crate) trait Engine: Send + Sync + 'static {
 /// A transaction on bytes; dropping it aborts it.
 pub(crate) trait ByteTransaction: Send {
     fn get(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, Failure>;
+    /// The same as a read that counts as a write, where the engine has that.
+    fn get_for_update(&mut self, _key: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
+        Err(Failure::refused("this store cannot lock what it reads"))
+    }
     fn put(&mut self, key: Vec<u8>, value: Vec<u8>) -> Result<(), Failure>;
     fn delete(&mut self, key: Vec<u8>) -> Result<(), Failure>;
     /// In the order of the keys.
@@ -99,7 +105,11 @@ impl<E: Engine> Database for KeyValue<E> {
     }
 
     fn supports(&self, kind: StatementKind) -> bool {
-        !matches!(kind, StatementKind::Sql | StatementKind::ReadForUpdate)
+        match kind {
+            StatementKind::Sql => false,
+            StatementKind::ReadForUpdate => E::LOCKS_READS,
+            _ => true,
+        }
     }
 }
 
@@ -154,6 +164,11 @@ struct Encoded<'t, T>(&'t mut T);
 impl<T: ByteTransaction> RowStore for Encoded<'_, T> {
     fn get(&mut self, table: &Shape, key: &Datum) -> Result<Option<Columns>, Failure> {
         let held = self.0.get(&bytes::key(table, key)?)?;
+        held.map(|held| bytes::row_from(table, &held)).transpose()
+    }
+
+    fn get_for_update(&mut self, table: &Shape, key: &Datum) -> Result<Option<Columns>, Failure> {
+        let held = self.0.get_for_update(&bytes::key(table, key)?)?;
         held.map(|held| bytes::row_from(table, &held)).transpose()
     }
 

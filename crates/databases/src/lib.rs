@@ -6,6 +6,9 @@
 
 mod bytes;
 mod catalog;
+#[cfg(feature = "duckdb")]
+mod duckdb;
+mod exec;
 mod failure;
 mod fjall;
 mod interface;
@@ -19,6 +22,8 @@ mod rows;
 mod sim;
 mod sql;
 mod sqlite;
+#[cfg(feature = "surrealkv")]
+mod surrealkv;
 mod url;
 
 pub use failure::{Failure, FailureKind};

@@ -1,5 +1,6 @@
 //! From a URL to its driver.
 
+use crate::exec::Exec;
 use crate::mysql::Mysql;
 use crate::postgres::Postgres;
 use crate::sim::Sim;
@@ -8,7 +9,7 @@ use crate::{Database, Failure, Url};
 
 /// The URLs that are understood, for messages.
 const SCHEMES: &str =
-    "sqlite:PATH, fjall:PATH, redb:PATH, sim:LEVEL, postgres://..., mysql://..., mariadb://...";
+    "sqlite:PATH, fjall:PATH, redb:PATH, exec:PROGRAM, sim:LEVEL, postgres://..., mysql://..., mariadb://...";
 
 /// Opens a database; several URLs are several nodes of one.
 ///
@@ -31,9 +32,14 @@ pub fn open(urls: &[Url]) -> Result<Box<dyn Database>, Failure> {
     }
     match first.scheme() {
         "sqlite" => Ok(Box::new(Sqlite::open(first)?)),
+        "exec" => Ok(Box::new(Exec::open(first)?)),
         "fjall" => Ok(Box::new(crate::fjall::open(first)?)),
         "redb" => Ok(Box::new(crate::redb::open(first)?)),
         "sim" => Ok(Box::new(Sim::open(first)?)),
+        #[cfg(feature = "duckdb")]
+        "duckdb" => Ok(Box::new(crate::duckdb::DuckDb::open(first)?)),
+        #[cfg(feature = "surrealkv")]
+        "surrealkv" => Ok(Box::new(crate::surrealkv::open(first)?)),
         other => Err(Failure::refused(format!("no driver for `{other}:`, expected one of {SCHEMES}"))),
     }
 }

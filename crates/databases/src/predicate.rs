@@ -72,6 +72,32 @@ pub enum Predicate {
 }
 
 impl Predicate {
+    /// As a history carries it: a list that begins with an operator (`docs/formats/predicates.md`).
+    pub fn to_datum(&self) -> Datum {
+        let list = |items: Vec<Datum>| Datum::List(items.into());
+        let parts = |name: &str, parts: &[Self]| {
+            list(std::iter::once(name.into()).chain(parts.iter().map(Self::to_datum)).collect())
+        };
+        let column = |name: &String| Datum::str(name.as_str());
+        match self {
+            Self::All => Datum::Bool(true),
+            Self::Compare(name, comparison, value) => {
+                list(vec![comparison.symbol().into(), column(name), value.clone()])
+            }
+            Self::Between(name, from, to) => {
+                list(vec!["between".into(), column(name), from.clone(), to.clone()])
+            }
+            Self::In(name, values) => list(vec!["in".into(), column(name), list(values.clone())]),
+            Self::Modulo(name, divisor, remainder) => {
+                let rest = list(vec!["%".into(), column(name), Datum::Int(*divisor)]);
+                list(vec!["=".into(), rest, Datum::Int(*remainder)])
+            }
+            Self::And(all) => parts("and", all),
+            Self::Or(any) => parts("or", any),
+            Self::Not(part) => list(vec!["not".into(), part.to_datum()]),
+        }
+    }
+
     /// Whether a row satisfies it; `column` gives the row's columns by name, and the key as `k`.
     pub fn holds<'r>(&self, column: &impl Fn(&str) -> Option<&'r Datum>) -> bool {
         match self {
@@ -82,13 +108,46 @@ impl Predicate {
             Self::Between(name, from, to) => column(name).is_some_and(|held| held >= from && held <= to),
             Self::In(name, values) => column(name).is_some_and(|held| values.contains(held)),
             Self::Modulo(name, divisor, remainder) => match column(name) {
-                // SQL's remainder has the sign of the dividend.
+                // SQL's remainder has the sign of the dividend, a history's that of the divisor; for what is not
+                // negative they are the same.
                 Some(Datum::Int(held)) => held.checked_rem(*divisor) == Some(*remainder),
                 _ => false,
             },
             Self::And(parts) => parts.iter().all(|part| part.holds(column)),
             Self::Or(parts) => parts.iter().any(|part| part.holds(column)),
             Self::Not(part) => !part.holds(column),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a driver takes a predicate for and what a checker of the history will take it for.
+    #[test]
+    fn the_data_means_the_same() {
+        let v = || "v".to_owned();
+        let predicates = [
+            Predicate::All,
+            Predicate::Compare(v(), Comparison::NotEqual, 3.into()),
+            Predicate::Compare("k".into(), Comparison::GreaterOrEqual, 5.into()),
+            Predicate::Between(v(), 2.into(), 4.into()),
+            Predicate::In(v(), vec![1.into(), 7.into()]),
+            Predicate::Modulo(v(), 3, 1),
+            Predicate::Not(Box::new(Predicate::Or(vec![
+                Predicate::And(vec![]),
+                Predicate::Compare(v(), Comparison::Less, 2.into()),
+            ]))),
+        ];
+        for predicate in predicates {
+            let meant = history::Predicate::parse(&predicate.to_datum()).unwrap();
+            for (key, value) in (0..10).flat_map(|key| (0..10).map(move |value| (key, value))) {
+                let (key, value) = (Datum::Int(key), Datum::Int(value));
+                let asked = predicate.holds(&|name| if name == "k" { Some(&key) } else { Some(&value) });
+                let row = Datum::row(vec![("v".into(), value.clone())]);
+                assert_eq!(meant.matches(&key, &row), asked, "{predicate:?}, key {key}, value {value}");
+            }
         }
     }
 }

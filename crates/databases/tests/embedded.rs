@@ -63,3 +63,48 @@ fn redb_waits_for_the_writer_before_but_not_for_ever() {
     one.commit().unwrap();
     assert_eq!(integer(transaction(&mut *two, &setting, &[tables.read(1)]).remove(0)), 1);
 }
+
+/// The reference program in Python, where there is a Python.
+#[test]
+fn the_reference_program() {
+    if std::process::Command::new("python3").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no python3");
+        return;
+    }
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/exec_sqlite.py");
+    let database = database(&format!("exec:python3 '{program}' {}", place("exec")));
+    assert_eq!(database.describe().product, "SQLite");
+    check_serializable(&*database);
+}
+
+#[test]
+fn a_program_that_ends_is_a_lost_connection() {
+    let hello = r#"{"product":"x","settings":["s"],"statements":["read"]}"#;
+    let answers = format!("{hello}\n{{\"done\":true}}\n{{\"done\":true}}\n");
+    let path = place("exec-ends");
+    std::fs::write(&path, answers).unwrap();
+    let database = database(&format!("exec:sh -c 'head -n 3 {path}; cat >&2'"));
+    let setting = default_setting(&*database);
+    database.prepare(&[databases::Table::of_integers("t", [(1, 0)])]).unwrap();
+    let mut session = database.connect(0).unwrap();
+    session.begin(&setting).unwrap();
+    drop(session);
+    let ends = |count: usize| format!("exec:sh -c 'head -n {count} {path}'");
+    let ended = suite::database(&ends(3));
+    ended.prepare(&[databases::Table::of_integers("t", [(1, 0)])]).unwrap();
+    let mut session = ended.connect(0).unwrap();
+    session.begin(&setting).unwrap();
+    let failure = session.commit().unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Unknown, "{failure}");
+    let failure = session.begin(&setting).unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Lost, "{failure}");
+    assert_eq!(suite::database(&ends(1)).connect(0).err().unwrap().kind, FailureKind::Lost);
+}
+
+#[test]
+fn a_program_that_is_none_is_refused() {
+    for url in ["exec:", "exec:/no/such/program", "exec:echo hello", "exec:echo {}", "exec:sh 'x"] {
+        let failure = databases::open(&[databases::Url::parse(url).unwrap()]).err().unwrap();
+        assert!(matches!(failure.kind, FailureKind::Refused | FailureKind::Lost), "{url}: {failure}");
+    }
+}

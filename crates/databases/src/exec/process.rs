@@ -1,0 +1,141 @@
+//! A running program: a line out, a line in, and a limit on both time and length.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::{Failure, FailureKind, Url};
+
+const TIMEOUT_MS: u64 = 30_000;
+/// A longer line is taken for the end of the program: memory stays bounded.
+const LONGEST_LINE: u64 = 64 << 20;
+
+pub(super) struct Process {
+    child: Child,
+    input: ChildStdin,
+    lines: Receiver<Vec<u8>>,
+    timeout: Duration,
+    url: Url,
+    is_lost: bool,
+}
+
+impl Process {
+    pub fn start(words: &[String], url: &Url) -> Result<Self, Failure> {
+        let (program, arguments) = words.split_first().expect("a program was named");
+        let started =
+            Command::new(program).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let mut child =
+            started.map_err(|error| Failure::refused(format!("exec: cannot start {program}: {error}")))?;
+        let input = child.stdin.take().expect("it was asked for");
+        let output = child.stdout.take().expect("it was asked for");
+        let (sender, lines) = sync_channel(1);
+        std::thread::spawn(move || read_lines(output, &sender));
+        let timeout = std::env::var("ISOSCOPE_EXEC_TIMEOUT_MS").ok().and_then(|text| text.parse().ok());
+        let timeout = Duration::from_millis(timeout.unwrap_or(TIMEOUT_MS));
+        Ok(Self { child, input, lines, timeout, url: url.clone(), is_lost: false })
+    }
+
+    /// Sends a request and waits for its answer; `lost` is what it means that none comes.
+    pub fn ask(&mut self, request: &Value, lost: FailureKind) -> Result<Value, Failure> {
+        if self.is_lost {
+            return Err(Failure::new(lost, "exec: the program has ended"));
+        }
+        let answer = self.exchange(request);
+        let said = answer.map_err(|what| {
+            self.is_lost = true;
+            Failure::new(lost, format!("exec: {what}"))
+        })?;
+        match said.get("failed") {
+            None => Ok(said),
+            Some(kind) => Err(self.failure(kind, &said)),
+        }
+    }
+
+    fn exchange(&mut self, request: &Value) -> Result<Value, String> {
+        let line = format!("{request}\n");
+        let sent = self.input.write_all(line.as_bytes()).and_then(|()| self.input.flush());
+        sent.map_err(|error| format!("the program takes no more input: {error}"))?;
+        let line = self.lines.recv_timeout(self.timeout).map_err(|error| match error {
+            RecvTimeoutError::Timeout => "the program did not answer in time".to_owned(),
+            RecvTimeoutError::Disconnected => "the program has ended".to_owned(),
+        })?;
+        serde_json::from_slice(&line).map_err(|error| format!("the answer is no line of JSON: {error}"))
+    }
+
+    fn failure(&mut self, kind: &Value, said: &Value) -> Failure {
+        let kind = match kind.as_str() {
+            Some("aborted") => FailureKind::Aborted,
+            Some("unknown") => FailureKind::Unknown,
+            Some("lost") => FailureKind::Lost,
+            _ => FailureKind::Refused,
+        };
+        self.is_lost |= matches!(kind, FailureKind::Unknown | FailureKind::Lost);
+        let text = |name: &str| said.get(name).and_then(Value::as_str);
+        let message = self.url.scrub(text("message").unwrap_or("the program gave no reason"), &[]);
+        let failure = Failure::new(kind, message);
+        match text("code") {
+            Some(code) => failure.with_code(code),
+            None => failure,
+        }
+    }
+}
+
+/// The end of its input asks the program to end; one that does not is killed.
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn read_lines(output: ChildStdout, sender: &SyncSender<Vec<u8>>) {
+    let mut output = BufReader::new(output);
+    loop {
+        let mut line = Vec::new();
+        match output.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
+            Ok(_) if line.ends_with(b"\n") => {}
+            // The end, an error, or a line that is too long.
+            _ => return,
+        }
+        if sender.send(line).is_err() {
+            return;
+        }
+    }
+}
+
+/// A command line as its words: blanks part them, except between quotes. `None` if a quote is left open.
+pub(super) fn words(text: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for char in text.chars() {
+        match quote {
+            Some(open) if char == open => quote = None,
+            Some(_) => word.get_or_insert_default().push(char),
+            None if char == '\'' || char == '"' => {
+                quote = Some(char);
+                word.get_or_insert_default();
+            }
+            None if char.is_whitespace() => words.extend(word.take()),
+            None => word.get_or_insert_default().push(char),
+        }
+    }
+    words.extend(word);
+    quote.is_none().then_some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_keep_words_together() {
+        let split = |text| words(text).map(|words| words.join("|"));
+        assert_eq!(split("python3  'a b.py' --x=\"1 2\" ''"), Some("python3|a b.py|--x=1 2|".into()));
+        assert_eq!(split("  "), Some(String::new()));
+        assert_eq!(split("it's"), None);
+    }
+}
