@@ -74,7 +74,10 @@ fn the_reference_program() {
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/exec_sqlite.py");
     let database = database(&format!("exec:python3 '{program}' {}", place("exec")));
     assert_eq!(database.describe().product, "SQLite");
-    check_serializable(&*database);
+    let setting = default_setting(&*database);
+    check_statements(&*database, &setting, "statements");
+    check_failures(&*database, &setting, "failures");
+    check_lost_update(&*database, &setting, "lost", false);
 }
 
 #[test]
@@ -83,14 +86,10 @@ fn a_program_that_ends_is_a_lost_connection() {
     let answers = format!("{hello}\n{{\"done\":true}}\n{{\"done\":true}}\n");
     let path = place("exec-ends");
     std::fs::write(&path, answers).unwrap();
-    let database = database(&format!("exec:sh -c 'head -n 3 {path}; cat >&2'"));
-    let setting = default_setting(&*database);
-    database.prepare(&[databases::Table::of_integers("t", [(1, 0)])]).unwrap();
-    let mut session = database.connect(0).unwrap();
-    session.begin(&setting).unwrap();
-    drop(session);
-    let ends = |count: usize| format!("exec:sh -c 'head -n {count} {path}'");
+    // Answers so many requests and ends after having read them.
+    let ends = |count: usize| format!("exec:sh -c 'head -n {count} {path}; head -n {count} >/dev/null'");
     let ended = suite::database(&ends(3));
+    let setting = default_setting(&*ended);
     ended.prepare(&[databases::Table::of_integers("t", [(1, 0)])]).unwrap();
     let mut session = ended.connect(0).unwrap();
     session.begin(&setting).unwrap();
