@@ -6,8 +6,6 @@
 
 mod bytes;
 mod catalog;
-#[cfg(feature = "duckdb")]
-mod duckdb;
 mod exec;
 mod failure;
 mod fjall;

@@ -36,8 +36,6 @@ pub fn open(urls: &[Url]) -> Result<Box<dyn Database>, Failure> {
         "fjall" => Ok(Box::new(crate::fjall::open(first)?)),
         "redb" => Ok(Box::new(crate::redb::open(first)?)),
         "sim" => Ok(Box::new(Sim::open(first)?)),
-        #[cfg(feature = "duckdb")]
-        "duckdb" => Ok(Box::new(crate::duckdb::DuckDb::open(first)?)),
         #[cfg(feature = "surrealkv")]
         "surrealkv" => Ok(Box::new(crate::surrealkv::open(first)?)),
         other => Err(Failure::refused(format!("no driver for `{other}:`, expected one of {SCHEMES}"))),

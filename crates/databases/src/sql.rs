@@ -6,8 +6,6 @@
 mod dialect;
 mod schema;
 
-#[cfg(feature = "duckdb")]
-pub(crate) use dialect::DUCKDB;
 pub(crate) use dialect::{Dialect, MYSQL, POSTGRES, SQLITE};
 pub(crate) use schema::{create, drop_table, fill};
 

@@ -77,8 +77,3 @@ pub(crate) const MYSQL: Dialect = Dialect {
     text: "LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
     table_options: " ENGINE = InnoDB",
 };
-
-/// DuckDB.
-#[cfg(feature = "duckdb")]
-pub(crate) const DUCKDB: Dialect =
-    Dialect { int: "BIGINT", text_key: "VARCHAR", text: "VARCHAR", table_options: "", ..SQLITE };
