@@ -68,6 +68,9 @@ impl Datum {
 
     /// A row from its columns; of two columns of one name the later one stays.
     pub fn row(mut columns: Vec<(Datum, Datum)>) -> Self {
+        if columns.is_sorted_by(|left, right| left.0 < right.0) {
+            return Self::Row(columns.into());
+        }
         columns.reverse();
         columns.sort_by(|left, right| left.0.cmp(&right.0));
         columns.dedup_by(|later, earlier| later.0 == earlier.0);
