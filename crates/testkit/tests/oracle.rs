@@ -1,6 +1,7 @@
 //! The oracle on histories with rows that come and go, lists, versions and predicates: each case by hand.
 
 use certify::Level;
+use testkit::generate_rows::{self, Content};
 use testkit::oracle;
 
 const SER: Level = Level::SERIALIZABLE;
@@ -99,4 +100,45 @@ fn what_it_cannot_answer_it_refuses() {
     assert!(refusal("init *=?\na: w(x)=1 p(v = 3)={}").contains("initial values"));
     assert!(refusal("init *=?\na: a(x)=1").contains("a list held"));
     assert_eq!(refusal("a: p(v = 3)={}"), "");
+}
+
+/// A level that is stronger by its definition holds for fewer histories.
+#[test]
+fn soak_stronger_levels_imply_weaker_ones() {
+    const IMPLIED: [(Level, Level); 10] = [
+        (Level::STRICT_SERIALIZABLE, Level::SESSION_SERIALIZABLE),
+        (Level::SESSION_SERIALIZABLE, SER),
+        (SER, SI),
+        (Level::SESSION_SERIALIZABLE, Level::SESSION_SNAPSHOT_ISOLATION),
+        (Level::STRONG_SI, Level::STRONG_SESSION_SI),
+        (Level::STRONG_SESSION_SI, Level::GENERALIZED_SI),
+        (Level::STRONG_SESSION_SI, Level::SESSION_SNAPSHOT_ISOLATION),
+        (Level::GENERALIZED_SI, SI),
+        (Level::SESSION_SNAPSHOT_ISOLATION, SI),
+        (Level::SESSION_SNAPSHOT_ISOLATION, PREFIX),
+    ];
+    let soak = std::env::var("ISOSCOPE_SOAK").ok().and_then(|count| count.parse().ok());
+    for content in Content::ALL {
+        for seed in 0..soak.unwrap_or(200) {
+            let history = generate_rows::history(seed, content);
+            let holds = |level: &Level| oracle::holds(&history, level);
+            for (stronger, weaker) in IMPLIED {
+                let names = (stronger.name().unwrap(), weaker.name().unwrap());
+                let text = || formats::notation::print(&history).unwrap();
+                assert!(!holds(&stronger) || holds(&weaker), "{names:?} of seed {seed}\n{}", text());
+            }
+        }
+    }
+}
+
+/// One history that holds, and five with one answer changed that do not.
+#[test]
+fn an_answer_that_is_changed_is_noticed() {
+    let honest = "init *=nil x=1 y=2\na: p(v = 1)={x=1} pw(v = 2)=3*1\nb: r[x..y]={x=1 y=3}";
+    check(honest, [true; 3]);
+    for (from, to) in
+        [("{x=1}", "{}"), ("*1", "*0"), ("y=3}", "y=2 x=1}"), ("{x=1 ", "{x=2 "), ("*1", "*1~{x}")]
+    {
+        check(&honest.replacen(from, to, 1), [false; 3]);
+    }
 }
