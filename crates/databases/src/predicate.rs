@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use history::Datum;
+use history::{Bound, Datum};
 
 /// How a column is compared.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -98,6 +98,32 @@ impl Predicate {
         }
     }
 
+    /// Bounds outside of which no key satisfies it; a store without indexes looks between them only.
+    pub(crate) fn key_range(&self) -> (Bound, Bound) {
+        let everything = (Bound::Unbounded, Bound::Unbounded);
+        match self {
+            Self::Compare(name, comparison, key) if name == "k" => match comparison {
+                Comparison::Equal => (Bound::Included(key.clone()), Bound::Included(key.clone())),
+                Comparison::NotEqual => everything,
+                Comparison::Less => (Bound::Unbounded, Bound::Excluded(key.clone())),
+                Comparison::LessOrEqual => (Bound::Unbounded, Bound::Included(key.clone())),
+                Comparison::Greater => (Bound::Excluded(key.clone()), Bound::Unbounded),
+                Comparison::GreaterOrEqual => (Bound::Included(key.clone()), Bound::Unbounded),
+            },
+            Self::Between(name, from, to) if name == "k" => {
+                (Bound::Included(from.clone()), Bound::Included(to.clone()))
+            }
+            Self::In(name, keys) if name == "k" => match (keys.iter().min(), keys.iter().max()) {
+                (Some(least), Some(most)) => (Bound::Included(least.clone()), Bound::Included(most.clone())),
+                _ => everything,
+            },
+            Self::And(parts) => parts.iter().map(Self::key_range).fold(everything, |held, part| {
+                (tighter(held.0, part.0, Ordering::Greater), tighter(held.1, part.1, Ordering::Less))
+            }),
+            _ => everything,
+        }
+    }
+
     /// Whether a row satisfies it; `column` gives the row's columns by name, and the key as `k`.
     pub fn holds<'r>(&self, column: &impl Fn(&str) -> Option<&'r Datum>) -> bool {
         match self {
@@ -116,6 +142,29 @@ impl Predicate {
             Self::And(parts) => parts.iter().all(|part| part.holds(column)),
             Self::Or(parts) => parts.iter().any(|part| part.holds(column)),
             Self::Not(part) => !part.holds(column),
+        }
+    }
+}
+
+/// The bound that leaves less: the one whose key compares so, or of two at one key the one without it.
+fn tighter(one: Bound, other: Bound, wins: Ordering) -> Bound {
+    let key = |bound: &Bound| match bound {
+        Bound::Unbounded => None,
+        Bound::Included(key) | Bound::Excluded(key) => Some(key.clone()),
+    };
+    match (key(&one), key(&other)) {
+        (None, _) => other,
+        (_, None) => one,
+        (Some(here), Some(there)) if here == there => match one {
+            Bound::Excluded(_) => one,
+            _ => other,
+        },
+        (Some(here), Some(there)) => {
+            if here.cmp(&there) == wins {
+                one
+            } else {
+                other
+            }
         }
     }
 }
@@ -148,6 +197,58 @@ mod tests {
                 let row = Datum::row(vec![("v".into(), value.clone())]);
                 assert_eq!(meant.matches(&key, &row), asked, "{predicate:?}, key {key}, value {value}");
             }
+        }
+    }
+
+    #[test]
+    fn no_key_outside_its_range_satisfies_a_predicate() {
+        let k = |comparison, key: i64| Predicate::Compare("k".into(), comparison, key.into());
+        let cases = [
+            (Predicate::All, "..."),
+            (k(Comparison::Equal, 3), "[3, 3]"),
+            (Predicate::And(vec![k(Comparison::Greater, 2), k(Comparison::LessOrEqual, 6)]), "(2, 6]"),
+            (Predicate::And(vec![k(Comparison::GreaterOrEqual, 2), k(Comparison::Greater, 2)]), "(2, ..."),
+            (Predicate::And(vec![k(Comparison::Less, 9), k(Comparison::Less, 4)]), "..., 4)"),
+            (Predicate::In("k".into(), vec![7.into(), 5.into()]), "[5, 7]"),
+            (Predicate::Between("k".into(), 5.into(), 2.into()), "[5, 2]"),
+            (Predicate::Or(vec![k(Comparison::Equal, 1), k(Comparison::Equal, 8)]), "..."),
+            (Predicate::Not(Box::new(k(Comparison::Equal, 1))), "..."),
+        ];
+        for (predicate, expected) in cases {
+            let (from, to) = predicate.key_range();
+            let shown = match (&from, &to) {
+                (Bound::Unbounded, Bound::Unbounded) => "...".into(),
+                _ => format!("{}, {}", shown(&from, "[", "("), shown_end(&to)),
+            };
+            assert_eq!(shown, expected, "{predicate:?}");
+            for key in (0..10).map(Datum::Int) {
+                let is_inside = match &from {
+                    Bound::Unbounded => true,
+                    Bound::Included(from) => key >= *from,
+                    Bound::Excluded(from) => key > *from,
+                } && match &to {
+                    Bound::Unbounded => true,
+                    Bound::Included(to) => key <= *to,
+                    Bound::Excluded(to) => key < *to,
+                };
+                assert!(is_inside || !predicate.holds(&|_| Some(&key)), "{predicate:?}, {key}");
+            }
+        }
+    }
+
+    fn shown(bound: &Bound, included: &str, excluded: &str) -> String {
+        match bound {
+            Bound::Unbounded => "...".into(),
+            Bound::Included(key) => format!("{included}{key}"),
+            Bound::Excluded(key) => format!("{excluded}{key}"),
+        }
+    }
+
+    fn shown_end(bound: &Bound) -> String {
+        match bound {
+            Bound::Unbounded => "...".into(),
+            Bound::Included(key) => format!("{key}]"),
+            Bound::Excluded(key) => format!("{key})"),
         }
     }
 }

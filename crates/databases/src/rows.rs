@@ -158,7 +158,8 @@ fn matching(
     shape: &Shape,
     predicate: &Predicate,
 ) -> Result<Vec<(Datum, Columns)>, Failure> {
-    let mut rows = store.scan(shape, &Bound::Unbounded, &Bound::Unbounded)?;
+    let (from, to) = predicate.key_range();
+    let mut rows = store.scan(shape, &from, &to)?;
     rows.retain(|(key, columns)| {
         predicate.holds(&|name| match name {
             "k" => Some(key),
