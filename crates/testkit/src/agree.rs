@@ -27,6 +27,9 @@ impl fmt::Display for Disagreement {
     }
 }
 
+/// What an engine says: whether the level holds, and why.
+pub type Answer = (bool, Certificate);
+
 /// Runs an engine, which answers whether the level holds and why, and compares.
 ///
 /// The verdict must be the oracle's, the certificate must be for that verdict, and the checker must accept it. Otherwise
@@ -34,7 +37,7 @@ impl fmt::Display for Disagreement {
 pub fn agree(
     history: &History,
     level: &Level,
-    engine: &dyn Fn(&History, &Level) -> (bool, Certificate),
+    engine: &dyn Fn(&History, &Level) -> Answer,
 ) -> Result<(), Disagreement> {
     agree_if_decided(history, level, &|history, level| Some(engine(history, level)))
 }
@@ -43,7 +46,7 @@ pub fn agree(
 pub fn agree_if_decided(
     history: &History,
     level: &Level,
-    engine: &dyn Fn(&History, &Level) -> Option<(bool, Certificate)>,
+    engine: &dyn Fn(&History, &Level) -> Option<Answer>,
 ) -> Result<(), Disagreement> {
     if problem(history, level, engine).is_none() {
         return Ok(());
@@ -59,11 +62,7 @@ pub fn agree_if_decided(
 
 /// Panics with the smallest history if an engine is wrong.
 #[track_caller]
-pub fn assert_agrees(
-    history: &History,
-    level: &Level,
-    engine: &dyn Fn(&History, &Level) -> (bool, Certificate),
-) {
+pub fn assert_agrees(history: &History, level: &Level, engine: &dyn Fn(&History, &Level) -> Answer) {
     if let Err(disagreement) = agree(history, level, engine) {
         panic!("{disagreement}");
     }
@@ -72,7 +71,7 @@ pub fn assert_agrees(
 fn problem(
     history: &History,
     level: &Level,
-    engine: &dyn Fn(&History, &Level) -> Option<(bool, Certificate)>,
+    engine: &dyn Fn(&History, &Level) -> Option<Answer>,
 ) -> Option<String> {
     let Ok(answer) = catch_unwind(AssertUnwindSafe(|| engine(history, level))) else {
         return Some("the engine panicked".into());
