@@ -75,6 +75,8 @@ pub struct Index {
     write_group: Vec<u32>,
     /// Numbers of writes, by key, value and transaction.
     by_value: Vec<u32>,
+    /// The value of each of them; only while sources are looked for.
+    values: Vec<ValueId>,
     group_start: Vec<u32>,
     /// For each key the place of its writes in `by_value`.
     key_start: Vec<u32>,
@@ -98,6 +100,7 @@ impl Index {
         let list_reads = Scan::new(history).run(&mut index);
         index.group_writes(history);
         index.find_sources(history);
+        index.values = Vec::new();
         index.order_lists(history, &list_reads);
         index.order_recorded_versions(history);
         index.findings.sort_by_key(|finding| finding.read);
@@ -191,11 +194,16 @@ impl Index {
             self.key_start[key + 1] += self.key_start[key];
         }
         let mut next = self.key_start.clone();
-        self.by_value = vec![0; self.writes.len()];
+        let mut by_value = vec![(ValueId(0), 0); self.writes.len()];
         for (number, write) in self.writes.iter().enumerate() {
-            self.by_value[next[write.key.index()] as usize] = number as u32;
+            by_value[next[write.key.index()] as usize] = (write.value, number as u32);
             next[write.key.index()] += 1;
         }
+        for key in 0..history.keys().len() {
+            by_value[self.key_start[key] as usize..self.key_start[key + 1] as usize].sort_unstable();
+        }
+        self.by_value = by_value.iter().map(|&(_, write)| write).collect();
+        self.values = by_value.iter().map(|&(value, _)| value).collect();
         self.write_group = vec![0; self.writes.len()];
         for key in 0..history.keys().len() {
             self.group_key(self.key_start[key] as usize..self.key_start[key + 1] as usize);
@@ -204,17 +212,13 @@ impl Index {
     }
 
     fn group_key(&mut self, places: std::ops::Range<usize>) {
-        let writes = &self.writes;
-        // Numbers already ascend by transaction, and the sort is stable.
-        self.by_value[places.clone()].sort_by_key(|&write| writes[write as usize].value);
         let mut previous = None;
         for place in places {
-            let write = self.by_value[place] as usize;
-            if previous != Some(self.writes[write].value) {
+            if previous != Some(self.values[place]) {
                 self.group_start.push(place as u32);
-                previous = Some(self.writes[write].value);
+                previous = Some(self.values[place]);
             }
-            self.write_group[write] = self.group_start.len() as u32 - 1;
+            self.write_group[self.by_value[place] as usize] = self.group_start.len() as u32 - 1;
         }
     }
 

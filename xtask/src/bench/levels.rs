@@ -157,14 +157,14 @@ fn decided(measure: &Measure) -> String {
 
 const SIZES: [&str; 4] = ["3000", "10000", "30000", "100000"];
 
-/// `cargo xtask bench scaling`: the same contention, ever more transactions.
+/// `cargo xtask bench scaling`: ever more transactions, on as many keys, so that the contention stays the same.
 pub fn scaling(bench: &Bench) -> Done {
-    table::head(&["history", "verdict", "read", "decide", "peak"]);
+    table::head(&["history", "verdict", "total", "read", "decide", "peak"]);
     let sizes = if bench.quick { &SIZES[..1] } else { &SIZES[..] };
     for workload in ["general", "blindw-wr", "zipf"] {
         for &size in sizes {
             let flags: &'static [&'static str] =
-                Vec::leak(vec!["--workload", workload, "--transactions", size]);
+                Vec::leak(vec!["--workload", workload, "--transactions", size, "--keys", size]);
             let source = Source::Generated(flags);
             let Some(file) = bench.file_of(source)? else {
                 continue;
@@ -173,6 +173,7 @@ pub fn scaling(bench: &Bench) -> Done {
             table::row(&[
                 bench.name_of(source),
                 measure.verdict.clone(),
+                ms(measure.total_ms),
                 ms(measure.read_ms),
                 ms(measure.decide_ms),
                 mb(measure.peak_bytes),

@@ -53,10 +53,11 @@ impl Index {
     }
 
     fn value_group(&self, key: KeyId, observed: Observed) -> u32 {
-        let (writes, value) = (self.writes_to(key), observed.value());
-        let place = writes.partition_point(|&write| self.writes[write as usize].value < value);
-        match writes.get(place) {
-            Some(&write) if self.writes[write as usize].value == value => self.write_group[write as usize],
+        let (start, end) = (self.key_start[key.index()] as usize, self.key_start[key.index() + 1] as usize);
+        let (values, value) = (&self.values[start..end], observed.value());
+        let place = values.partition_point(|&known| known < value);
+        match values.get(place) {
+            Some(&known) if known == value => self.write_group[self.by_value[start + place] as usize],
             _ => NO_GROUP,
         }
     }
