@@ -7,6 +7,7 @@
 //! trust.
 
 mod failure;
+mod values;
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -15,10 +16,11 @@ use std::time::Duration;
 
 use history::Datum;
 use tokio::runtime::Runtime;
-use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, private::BytesMut};
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage};
 
 use self::failure::{Moment, failure, timed_out};
+use self::values::{Held, Parameter};
 use crate::catalog::Catalog;
 use crate::sql::{self, POSTGRES, Query};
 use crate::{
@@ -345,50 +347,5 @@ impl Watcher for PostgresWatcher {
     fn is_waiting(&mut self, session: u64) -> Result<bool, Failure> {
         let asked = format!("SELECT cardinality(pg_blocking_pids({session}))");
         Ok(self.connection.value(&asked)? != "0")
-    }
-}
-
-/// A value on its way to the server: integers as BIGINT, everything else as text.
-#[derive(Debug)]
-struct Parameter<'d>(&'d Datum);
-
-impl ToSql for Parameter<'_> {
-    fn to_sql(
-        &self,
-        kind: &Type,
-        out: &mut BytesMut,
-    ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
-        match self.0 {
-            Datum::Nil => Ok(IsNull::Yes),
-            Datum::Int(int) if *kind == Type::INT8 => int.to_sql(kind, out),
-            Datum::Str(text) if *kind == Type::TEXT => (&**text).to_sql(kind, out),
-            other => Err(format!("{other} is no {kind}").into()),
-        }
-    }
-
-    fn accepts(kind: &Type) -> bool {
-        matches!(*kind, Type::INT8 | Type::TEXT)
-    }
-
-    tokio_postgres::types::to_sql_checked!();
-}
-
-/// A value that came back.
-struct Held(Datum);
-
-impl<'r> FromSql<'r> for Held {
-    fn from_sql(kind: &Type, raw: &'r [u8]) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
-        match *kind {
-            Type::INT8 => i64::from_sql(kind, raw).map(|int| Self(Datum::Int(int))),
-            _ => <&str>::from_sql(kind, raw).map(|text| Self(Datum::str(text))),
-        }
-    }
-
-    fn from_sql_null(_kind: &Type) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
-        Ok(Self(Datum::Nil))
-    }
-
-    fn accepts(kind: &Type) -> bool {
-        matches!(*kind, Type::INT8 | Type::TEXT)
     }
 }

@@ -32,7 +32,11 @@ pub(super) fn timed_out(moment: Moment) -> Failure {
 pub(super) fn failure(error: &tokio_postgres::Error, moment: Moment, url: &Url) -> Failure {
     let scrub = |text: &str| url.scrub(text, PASSWORD_VARIABLES);
     let Some(said) = error.as_db_error() else {
-        return Failure::new(kind_without_answer(error, moment), scrub(&with_sources(error)));
+        let mut text = scrub(&with_sources(error));
+        if text.contains("password missing") {
+            text.push_str("; it is taken from the URL, PGPASSWORD or ISOSCOPE_PASSWORD");
+        }
+        return Failure::new(kind_without_answer(error, moment), text);
     };
     Failure::new(kind(said, moment), scrub(said.message())).with_code(said.code().code())
 }
