@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use drive::plant::Planted;
 use formats::{Format, Input, ReadOptions};
 
-use crate::commands::{certify, check, compare, convert, demo, generate, levels, stats, synth};
+use crate::commands::{certify, check, compare, convert, demo, generate, levels, probe, stats, synth};
 use crate::units;
 
 /// Finds out which isolation a database really gives.
@@ -46,6 +46,8 @@ pub enum Command {
     Levels(levels::Arguments),
     /// Find the smallest history that some levels allow and others forbid
     Synth(synth::Arguments),
+    /// Run litmus schedules against a database: which anomalies are possible at which setting
+    Probe(probe::Arguments),
     /// Compare levels by the histories that they allow, within a scope
     Compare(compare::Arguments),
 }

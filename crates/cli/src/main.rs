@@ -52,6 +52,7 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Generate(arguments) => commands::generate::run(arguments),
         Command::Levels(arguments) => commands::levels::run(arguments),
         Command::Synth(arguments) => commands::synth::run(arguments),
+        Command::Probe(arguments) => commands::probe::run(arguments),
         Command::Compare(arguments) => commands::compare::run(arguments),
     }
 }

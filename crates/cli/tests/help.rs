@@ -21,6 +21,7 @@ fn every_command_has_help() {
     check("levels", expect_file!["help/levels.txt"]);
     check("synth", expect_file!["help/synth.txt"]);
     check("compare", expect_file!["help/compare.txt"]);
+    check("probe", expect_file!["help/probe.txt"]);
 }
 
 #[test]

@@ -7,5 +7,6 @@ pub mod convert;
 pub mod demo;
 pub mod generate;
 pub mod levels;
+pub mod probe;
 pub mod stats;
 pub mod synth;

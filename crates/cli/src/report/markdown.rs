@@ -44,7 +44,7 @@ fn row(ruling: &Ruling, out: &mut dyn Write) -> Result<(), Failure> {
 }
 
 /// Text that Markdown and HTML leave alone.
-fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for char in text.chars() {
         match char {

@@ -1,41 +1,58 @@
-//! Who waits for a lock, from `information_schema`.
+//! Who waits for a lock, from InnoDB's own report.
 //!
-//! The server copies the state of InnoDB for these tables at most every tenth of a second, and only if nobody looked
-//! in the meantime: so we look less often than that.
-
-use std::time::{Duration, Instant};
+//! `information_schema` shows copies of InnoDB's state that may be a tenth of a second old; the report is of this
+//! moment. It has a block for each transaction, with its thread and the words `LOCK WAIT` if it waits.
 
 use history::Datum;
 
 use super::Connection;
 use crate::{Answer, Failure, Watcher};
 
-const BETWEEN_LOOKS: Duration = Duration::from_millis(110);
-
 pub(super) struct MysqlWatcher {
     connection: Connection,
-    last_look: Option<Instant>,
 }
 
 impl MysqlWatcher {
     pub fn new(connection: Connection) -> Self {
-        Self { connection, last_look: None }
+        Self { connection }
     }
 }
 
 impl Watcher for MysqlWatcher {
     fn is_waiting(&mut self, session: u64) -> Result<bool, Failure> {
-        if let Some(last) = self.last_look {
-            std::thread::sleep(BETWEEN_LOOKS.saturating_sub(last.elapsed()));
+        let report = self.connection.free_sql("SHOW ENGINE INNODB STATUS")?;
+        if let Answer::Rows(rows) = report {
+            let texts = rows.iter().flat_map(|(_, columns)| columns);
+            if texts.into_iter().any(|text| matches!(text, Datum::Str(text) if waits_in(text, session))) {
+                return Ok(true);
+            }
         }
-        // The second half finds waits for tables, which are not InnoDB's.
+        // Waits for tables are not InnoDB's.
         let answer = self.connection.free_sql(&format!(
-            "SELECT (SELECT COUNT(*) FROM information_schema.innodb_trx \
-             WHERE trx_mysql_thread_id = {session} AND trx_state = 'LOCK WAIT') + \
-             (SELECT COUNT(*) FROM information_schema.processlist \
-             WHERE id = {session} AND state LIKE 'Waiting for%lock%')"
+            "SELECT COUNT(*) FROM information_schema.processlist \
+             WHERE id = {session} AND state LIKE 'Waiting for%lock%'"
         ));
-        self.last_look = Some(Instant::now());
         Ok(matches!(answer?, Answer::Rows(rows) if rows.iter().any(|(waits, _)| *waits != Datum::Int(0))))
+    }
+}
+
+/// Whether a report of InnoDB says that the transaction of a session waits.
+fn waits_in(report: &str, session: u64) -> bool {
+    let thread = format!(" thread id {session},");
+    // An earlier part of the report tells of the last deadlock, whose transactions are over.
+    let now = report.rsplit_once("\nTRANSACTIONS\n").map_or("", |(_, now)| now);
+    now.split("---TRANSACTION ").any(|block| block.contains(&thread) && block.contains("\nLOCK WAIT "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::waits_in;
+
+    #[test]
+    fn the_block_of_the_session_counts() {
+        let report = "LATEST DETECTED DEADLOCK\n---TRANSACTION 1, ACTIVE\nLOCK WAIT 2 lock struct(s)\n\
+            MariaDB thread id 9, OS\n\nTRANSACTIONS\n------------\n---TRANSACTION 2, ACTIVE 0 sec\n\
+            LOCK WAIT 2 lock struct(s)\nMariaDB thread id 7, OS\n---TRANSACTION 3, ACTIVE\nMariaDB thread id 8, OS\n";
+        assert_eq!([7, 8, 9, 77].map(|session| waits_in(report, session)), [true, false, false, false]);
     }
 }

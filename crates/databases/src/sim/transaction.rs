@@ -41,6 +41,8 @@ struct Scan {
     table: String,
     from: Bound,
     to: Bound,
+    /// When it was made.
+    at: i64,
 }
 
 impl Transaction {
@@ -142,7 +144,12 @@ impl Transaction {
         });
         let rows = rows.collect();
         if self.rules.checks_reads {
-            self.scans.push(Scan { table: table.into(), from: from.clone(), to: to.clone() });
+            self.scans.push(Scan {
+                table: table.into(),
+                from: from.clone(),
+                to: to.clone(),
+                at: world.tick(),
+            });
         }
         Ok(rows)
     }
@@ -252,11 +259,16 @@ impl Transaction {
         self.reads.iter().any(is_changed) || self.scans.iter().any(|scan| self.has_phantom(world, scan))
     }
 
-    /// Whether there is a row now where at the time of a scan nobody had named a key.
+    /// Whether there is a row now that was not there at the time of a scan.
     fn has_phantom(&self, world: &World, scan: &Scan) -> bool {
         world.keys_between(&scan.table, &scan.from, &scan.to).iter().any(|(_, key)| {
-            let is_known = self.reads.contains_key(key) || self.writes.contains_key(key);
-            !is_known && world.store.newest(*key).stamp != INITIAL_STAMP
+            let stamp = world.store.newest(*key).stamp;
+            match self.reads.contains_key(key) {
+                _ if self.writes.contains_key(key) => false,
+                // A later read may know a row that this scan could not see.
+                true => stamp > scan.at,
+                false => stamp != INITIAL_STAMP,
+            }
         })
     }
 

@@ -1,0 +1,149 @@
+//! Every schedule at every setting: the table that `isoscope probe` prints.
+
+use databases::{Database, Description, Failure, FailureKind, Setting};
+
+use crate::{Cell, Class, Counts, Judgement, Patience, Run, Runner, Schedule, Suite, judge};
+
+/// What was found out about a database.
+pub struct Report {
+    /// Which database.
+    pub database: Description,
+    /// What was asked.
+    pub suites: Vec<Suite>,
+    /// What came of it, for each setting.
+    pub rows: Vec<Row>,
+}
+
+/// What was found at one setting.
+pub struct Row {
+    /// The setting.
+    pub setting: Setting,
+    /// For each suite, for each of its schedules.
+    pub findings: Vec<Vec<Finding>>,
+}
+
+/// What came of one schedule.
+pub enum Finding {
+    /// It was run.
+    Ran(Box<(Run, Judgement)>),
+    /// The database cannot be asked this, for this reason.
+    Refused(String),
+}
+
+impl Finding {
+    /// The cell, if it was run.
+    pub fn cell(&self) -> Option<Cell> {
+        match self {
+            Finding::Ran(ran) => Some(ran.1.cell),
+            Finding::Refused(_) => None,
+        }
+    }
+
+    /// The class, if it was run.
+    pub fn class(&self) -> Option<Class> {
+        match self {
+            Finding::Ran(ran) => Some(ran.1.class),
+            Finding::Refused(_) => None,
+        }
+    }
+}
+
+/// Runs every schedule at every setting; `progress` hears of each before it is run.
+pub fn probe(
+    database: &dyn Database,
+    suites: Vec<Suite>,
+    settings: Vec<Setting>,
+    patience: Patience,
+    progress: &mut dyn FnMut(&Setting, &Schedule),
+) -> Result<Report, Failure> {
+    let mut runner = Runner::new(database, patience);
+    let mut rows = Vec::new();
+    for setting in settings {
+        let mut findings = Vec::new();
+        for suite in &suites {
+            let mut of_suite = Vec::new();
+            for schedule in &suite.schedules {
+                progress(&setting, schedule);
+                of_suite.push(find(&mut runner, schedule, &setting)?);
+            }
+            findings.push(of_suite);
+        }
+        rows.push(Row { setting, findings });
+    }
+    Ok(Report { database: database.describe(), suites, rows })
+}
+
+fn find(runner: &mut Runner<'_>, schedule: &Schedule, setting: &Setting) -> Result<Finding, Failure> {
+    match runner.run(schedule, setting) {
+        Ok(run) => {
+            let judgement = judge(schedule, &run);
+            Ok(Finding::Ran(Box::new((run, judgement))))
+        }
+        Err(failure) if failure.kind == FailureKind::Refused => Ok(Finding::Refused(failure.message)),
+        Err(failure) => Err(failure),
+    }
+}
+
+impl Row {
+    /// How many of each class a suite has.
+    pub fn counts(&self, suite: usize) -> Counts {
+        Counts::of(self.findings[suite].iter().filter_map(Finding::class))
+    }
+}
+
+impl Report {
+    /// The schedule of a name and what was found at each setting.
+    pub fn named<'r>(&'r self, name: &'r str) -> impl Iterator<Item = (&'r Row, &'r Schedule, &'r Finding)> {
+        self.rows.iter().flat_map(move |row| {
+            let pairs = self.suites.iter().zip(&row.findings);
+            let all = pairs.flat_map(|(suite, findings)| suite.schedules.iter().zip(findings));
+            all.filter(move |(schedule, _)| schedule.name == name)
+                .map(move |(schedule, finding)| (row, schedule, finding))
+        })
+    }
+
+    /// What a setting's row of Hermitage's table looks like, if that suite was asked: no schedule contradicts it.
+    pub fn looks_like(&self, row: &Row) -> Option<&'static str> {
+        let place = self.suites.iter().position(|suite| suite.name == "hermitage")?;
+        let pairs = self.suites[place].schedules.iter().zip(&row.findings[place]);
+        let mut possible = Vec::new();
+        for (schedule, finding) in pairs {
+            if finding.cell()? == Cell::Possible {
+                possible.push(schedule.name.as_str());
+            }
+        }
+        Some(level_without(&possible))
+    }
+}
+
+/// The strongest of some levels that forbids none of these anomalies.
+fn level_without(possible: &[&str]) -> &'static str {
+    let only = |allowed: &[&str]| possible.iter().all(|name| allowed.contains(name));
+    let none = |forbidden: &[&str]| !possible.iter().any(|name| forbidden.contains(name));
+    let (dirty, torn) = (["g0", "g1a", "g1b", "g1c"], ["otv", "g1-predicate"]);
+    match () {
+        () if possible.is_empty() => "serializable",
+        () if only(&["g2-item", "g2", "g2-two-edges"]) => "snapshot isolation",
+        () if only(&["pmp", "pmp-write", "g-single-dependencies", "g2"]) => "repeatable read",
+        () if none(&dirty) && none(&torn) => "monotonic atomic view",
+        () if none(&dirty) => "read committed",
+        () if none(&["g0"]) => "read uncommitted",
+        () => "no isolation",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::level_without;
+
+    #[test]
+    fn a_row_is_named_by_what_it_allows() {
+        assert_eq!(level_without(&[]), "serializable");
+        assert_eq!(level_without(&["g2", "g2-item"]), "snapshot isolation");
+        assert_eq!(level_without(&["g2", "pmp"]), "repeatable read");
+        assert_eq!(level_without(&["p4", "g-single", "g2"]), "monotonic atomic view");
+        assert_eq!(level_without(&["otv", "p4"]), "read committed");
+        assert_eq!(level_without(&["g1a", "p4"]), "read uncommitted");
+        assert_eq!(level_without(&["g0"]), "no isolation");
+    }
+}

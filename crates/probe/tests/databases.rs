@@ -1,0 +1,166 @@
+//! The tables of real databases, compared with what is written down in `expected/`.
+//!
+//! Embedded ones are always there. Servers are those that `cargo xtask services` starts; without the variables that it
+//! prints their tests say so and pass. `UPDATE_EXPECT=1` writes the tables anew. Where only time tells whether a session
+//! waits, a busy machine may take a slow answer for a wait: there it is only compared whether an anomaly is possible.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use databases::{Database, Url};
+use probe::expect::{self, Expectation};
+use probe::{Patience, Report, Suite};
+
+/// A folder that is removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let folder = std::env::temp_dir().join(format!("isoscope-probe-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Folder(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn open(urls: &str) -> Box<dyn Database> {
+    let urls: Vec<Url> = urls.split(',').map(|url| Url::parse(url).unwrap()).collect();
+    databases::open(&urls).unwrap()
+}
+
+/// At these settings, or at all of them.
+fn probe_at(database: &dyn Database, suites: &[&str], settings: &[&str]) -> Report {
+    let suites: Vec<Suite> = suites.iter().map(|name| probe::built_in(name).unwrap()).collect();
+    let patience = Patience { without_views: Duration::from_millis(60), ..Patience::default() };
+    let mut asked = database.settings();
+    asked.retain(|setting| settings.is_empty() || settings.contains(&setting.name.as_str()));
+    probe::probe(database, suites, asked, patience, &mut |_, _| {}).unwrap()
+}
+
+/// What a report says, without what depends on time.
+fn without_timing(text: &str) -> String {
+    let coarse = |line: &str| match line.rsplit_once(' ') {
+        Some((_, counts)) if counts.contains('/') => None,
+        Some((start, "aborts" | "waits" | "prevented")) => Some(format!("{start} impossible")),
+        _ => Some(line.to_owned()),
+    };
+    text.lines().filter_map(coarse).map(|line| line + "\n").collect()
+}
+
+fn check(url: &str, suites: &[&str], file: &str) {
+    check_at(url, suites, &[], file);
+}
+
+fn check_at(url: &str, suites: &[&str], settings: &[&str], file: &str) {
+    let database = open(url);
+    let report = probe_at(database.as_ref(), suites, settings);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("expected").join(file);
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        let text = expect::text_of(&report);
+        let text = if database.watcher().is_some() { text } else { without_timing(&text) };
+        std::fs::write(&path, text).unwrap();
+        return;
+    }
+    let text = std::fs::read_to_string(&path).unwrap();
+    let differences = Expectation::parse(&text).unwrap().differences(&report);
+    for difference in &differences {
+        print_transcript(&report, &difference.setting, &difference.subject);
+    }
+    assert!(differences.is_empty(), "{file} is not what was found: {differences:#?}");
+}
+
+fn print_transcript(report: &Report, setting: &str, name: &str) {
+    for (row, schedule, finding) in report.named(name) {
+        if let (true, probe::Finding::Ran(ran)) = (row.setting.name == setting, finding) {
+            println!("{name} at {setting}:\n{}\n", probe::transcript(schedule, &ran.0, &ran.1));
+        }
+    }
+}
+
+fn check_server(variable: &str, suites: &[&str], file: &str) {
+    match std::env::var(variable) {
+        Ok(url) => check(&url, suites, file),
+        Err(_) => println!("{variable} is not set: nothing was asked; cargo xtask services says how"),
+    }
+}
+
+#[test]
+fn sqlite_with_a_rollback_journal() {
+    let folder = Folder::new("rollback");
+    check(&format!("sqlite:{}/test.db", folder.0.display()), &["hermitage"], "sqlite.txt");
+}
+
+#[test]
+fn sqlite_with_a_write_ahead_log() {
+    let folder = Folder::new("wal");
+    check(&format!("sqlite:{}/test.db?mode=wal", folder.0.display()), &["hermitage"], "sqlite-wal.txt");
+}
+
+#[test]
+fn fjall() {
+    let folder = Folder::new("fjall");
+    check(&format!("fjall:{}/store", folder.0.display()), &["hermitage", "coo"], "fjall.txt");
+}
+
+#[test]
+fn redb() {
+    let folder = Folder::new("redb");
+    check(&format!("redb:{}/store", folder.0.display()), &["hermitage"], "redb.txt");
+}
+
+#[test]
+fn the_simulated_store() {
+    // The other levels may show a state that is as old as chance says.
+    let settings = [
+        "serial",
+        "serializable",
+        "two-phase-locking",
+        "ssi",
+        "snapshot",
+        "read-committed",
+        "read-uncommitted",
+    ];
+    check_at("sim:", &["hermitage", "coo"], &settings, "sim.txt");
+}
+
+#[test]
+fn postgres() {
+    check_server("ISOSCOPE_TEST_POSTGRES", &["hermitage", "coo", "predicates"], "postgres.txt");
+}
+
+#[test]
+fn mariadb() {
+    check_server("ISOSCOPE_TEST_MARIADB", &["hermitage", "coo", "predicates"], "mariadb.txt");
+}
+
+/// The history is write skew, which snapshot isolation shows and locks prevent.
+#[test]
+fn a_history_becomes_a_schedule() {
+    let history =
+        formats::notation::parse("init *=0\na: r(x)=0 r(y)=0 w(x)=1\nb: r(x)=0 r(y)=0 w(y)=1\n").unwrap();
+    let schedule = probe::from_history("skew", &history).unwrap();
+    let database = open("sim:");
+    let mut runner = probe::Runner::new(database.as_ref(), Patience::default());
+    let mut cell = |setting: &str| {
+        let setting = database.settings().into_iter().find(|known| known.name == setting).unwrap();
+        let run = runner.run(&schedule, &setting).unwrap();
+        probe::judge(&schedule, &run).cell
+    };
+    assert_eq!(cell("snapshot"), probe::Cell::Possible);
+    assert_eq!(cell("ssi"), probe::Cell::Aborts);
+    assert_eq!(cell("serial"), probe::Cell::Waits);
+}
+
+#[test]
+fn a_history_that_nobody_could_show_is_refused() {
+    let refused =
+        |text: &str| probe::from_history("none", &formats::notation::parse(text).unwrap()).unwrap_err();
+    assert!(refused("init *=0\na: r(x)=7\n").contains("no order"));
+    assert!(refused("init *=0\na: r(x)=0 unknown\n").contains("unknown"));
+    assert!(refused("init *=0\na: w(x)=1 w(1)=1\n").contains("keys"));
+}
