@@ -15,7 +15,7 @@ const LONGEST_LINE: u64 = 64 << 20;
 
 pub(super) struct Process {
     child: Child,
-    input: ChildStdin,
+    requests: SyncSender<Vec<u8>>,
     lines: Receiver<Vec<u8>>,
     timeout: Duration,
     url: Url,
@@ -33,9 +33,11 @@ impl Process {
         let output = child.stdout.take().expect("it was asked for");
         let (sender, lines) = sync_channel(1);
         std::thread::spawn(move || read_lines(output, &sender));
+        let (requests, asked) = sync_channel(1);
+        std::thread::spawn(move || write_lines(input, &asked));
         let timeout = std::env::var("ISOSCOPE_EXEC_TIMEOUT_MS").ok().and_then(|text| text.parse().ok());
         let timeout = Duration::from_millis(timeout.unwrap_or(TIMEOUT_MS));
-        Ok(Self { child, input, lines, timeout, url: url.clone(), is_lost: false })
+        Ok(Self { child, requests, lines, timeout, url: url.clone(), is_lost: false })
     }
 
     /// Sends a request and waits for its answer; `lost` is what it means that none comes.
@@ -55,9 +57,8 @@ impl Process {
     }
 
     fn exchange(&mut self, request: &Value) -> Result<Value, String> {
-        let line = format!("{request}\n");
-        let sent = self.input.write_all(line.as_bytes()).and_then(|()| self.input.flush());
-        sent.map_err(|error| format!("the program takes no more input: {error}"))?;
+        let sent = self.requests.try_send(format!("{request}\n").into_bytes());
+        sent.map_err(|_| "the program takes no more input".to_owned())?;
         let line = self.lines.recv_timeout(self.timeout).map_err(|error| match error {
             RecvTimeoutError::Timeout => "the program did not answer in time".to_owned(),
             RecvTimeoutError::Disconnected => "the program has ended".to_owned(),
@@ -106,6 +107,15 @@ fn read_lines(output: ChildStdout, sender: &SyncSender<Vec<u8>>) {
     }
 }
 
+/// A program that does not read keeps this thread waiting, and nobody else.
+fn write_lines(mut input: ChildStdin, requests: &Receiver<Vec<u8>>) {
+    while let Ok(line) = requests.recv() {
+        if input.write_all(&line).and_then(|()| input.flush()).is_err() {
+            return;
+        }
+    }
+}
+
 /// A command line as its words: blanks part them, except between quotes. `None` if a quote is left open.
 pub(super) fn words(text: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
@@ -137,5 +147,18 @@ mod tests {
         assert_eq!(split("python3  'a b.py' --x=\"1 2\" ''"), Some("python3|a b.py|--x=1 2|".into()));
         assert_eq!(split("  "), Some(String::new()));
         assert_eq!(split("it's"), None);
+    }
+
+    #[test]
+    fn a_program_that_does_not_read_keeps_nobody_waiting() {
+        let url = Url::parse("exec:sleep 600").unwrap();
+        let mut process = Process::start(&words(url.path()).unwrap(), &url).unwrap();
+        process.timeout = Duration::from_millis(50);
+        // Longer than a pipe holds.
+        let request = Value::String("x".repeat(1 << 20));
+        for _ in 0..3 {
+            let failure = process.ask(&request, FailureKind::Lost).unwrap_err();
+            assert_eq!(failure.kind, FailureKind::Lost, "{failure}");
+        }
     }
 }
