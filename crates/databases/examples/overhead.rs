@@ -4,10 +4,10 @@
 //! cargo run -p isoscope-databases --example overhead -- postgres://user@localhost/test [SECONDS [CLIENTS]]
 //! ```
 //!
-//! A transaction is eight reads and writes of a thousand keys, as in the workload `general`. Turns are short and
-//! alternate, so that whatever else the machine does strikes both alike.
+//! A transaction is eight reads and writes of a thousand keys, as in the workload `general`. Each client records every
+//! second of its transactions, so that whatever else the machine does strikes both kinds alike, and the time that each
+//! kind takes gives the rate that it would have alone.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use databases::{Answer, Database, Failure, Session, Setting, Statement, Table, Url, open};
@@ -17,62 +17,96 @@ use record::{Recorder, SessionRecorder};
 
 const KEYS: u64 = 1000;
 const OPERATIONS: usize = 8;
-const TURNS: u32 = 10;
+
+/// How many transactions committed, and how long all of them took.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    committed: u64,
+    time: Duration,
+}
+
+impl Tally {
+    fn rate(&self) -> f64 {
+        self.committed as f64 / self.time.as_secs_f64()
+    }
+}
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let url = arguments.first().ok_or("expected the URL of a database")?;
-    let seconds: f64 = arguments.get(1).map_or(Ok(2.0), |text| text.parse())?;
+    let seconds: f64 = arguments.get(1).map_or(Ok(20.0), |text| text.parse())?;
     let clients: u64 = arguments.get(2).map_or(Ok(8), |text| text.parse())?;
     let database = open(&[Url::parse(url)?])?;
     database.prepare(&[Table::of_integers("overhead", (0..KEYS as i64).map(|key| (key, 0)))])?;
     let path = std::env::temp_dir().join(format!("isoscope-overhead-{}.jsonl", std::process::id()));
-    let turn = Duration::from_secs_f64(seconds);
-    let mut totals = [0.0; 2];
-    for number in 0..2 * TURNS {
-        let is_recorded = number % 2 == 1;
-        let recorder = is_recorded.then(|| Recorder::create(&path)).transpose()?;
-        let since = Instant::now();
-        let committed = run(&*database, recorder.as_ref(), clients, turn)?;
-        totals[usize::from(is_recorded)] += committed as f64 / since.elapsed().as_secs_f64();
-    }
-    let [plain, recorded] = totals.map(|total| total / f64::from(TURNS));
-    println!("without recording {plain:.0}/s, with {recorded:.0}/s: {:.1} %", 100.0 * recorded / plain);
+    let recorder = Recorder::create(&path)?;
+    let tallies = run(&*database, &recorder, clients, Duration::from_secs_f64(seconds))?;
+    let [plain, recorded] = tallies.map(|tally| tally.rate() * clients as f64);
+    let counts = tallies.map(|tally| tally.committed);
+    println!(
+        "without recording {plain:.0}/s ({} transactions), with {recorded:.0}/s ({}): {:.1} %",
+        counts[0],
+        counts[1],
+        100.0 * recorded / plain
+    );
     std::fs::remove_file(path)?;
     Ok(())
 }
 
-/// How many transactions committed in a turn.
+/// Both kinds, without and with recording.
 fn run(
     database: &dyn Database,
-    recorder: Option<&Recorder>,
+    recorder: &Recorder,
     clients: u64,
-    turn: Duration,
-) -> Result<u64, Box<dyn std::error::Error>> {
+    time: Duration,
+) -> Result<[Tally; 2], Box<dyn std::error::Error>> {
     let default = database.settings().into_iter().find(|setting| setting.is_default);
-    let setting = default.ok_or("no default setting")?;
-    let committed = AtomicU64::new(0);
+    let setting = &default.ok_or("no default setting")?;
     let mut sessions = Vec::new();
     for client in 0..clients {
-        let recorded = recorder.map(|recorder| recorder.session(None)).transpose()?;
-        sessions.push((database.connect(0)?, recorded, Random::new(client)));
+        sessions.push((database.connect(0)?, recorder.session(None)?, Random::new(client)));
     }
-    let until = Instant::now() + turn;
-    std::thread::scope(|scope| {
-        for (mut session, mut recorded, mut random) in sessions {
-            let (setting, committed) = (&setting, &committed);
-            scope.spawn(move || {
-                while Instant::now() < until {
-                    let done = transaction(&mut *session, setting, recorded.as_mut(), &mut random);
-                    match done {
-                        Ok(()) => _ = committed.fetch_add(1, Ordering::Relaxed),
-                        Err(failure) => assert!(failure.code.is_some(), "{failure}"),
-                    }
-                }
-            });
-        }
+    let until = Instant::now() + time;
+    let tallies: Vec<[Tally; 2]> = std::thread::scope(|scope| {
+        let clients: Vec<_> = sessions
+            .into_iter()
+            .map(|(mut session, mut recorded, mut random)| {
+                scope.spawn(move || client(&mut *session, setting, &mut recorded, &mut random, until))
+            })
+            .collect();
+        clients.into_iter().map(|client| client.join().expect("no client panics")).collect()
     });
-    Ok(committed.into_inner())
+    let mut sum = [Tally::default(); 2];
+    for tally in tallies {
+        for (sum, one) in sum.iter_mut().zip(tally) {
+            sum.committed += one.committed;
+            sum.time += one.time;
+        }
+    }
+    Ok(sum)
+}
+
+fn client(
+    session: &mut dyn Session,
+    setting: &Setting,
+    recorder: &mut SessionRecorder,
+    random: &mut Random,
+    until: Instant,
+) -> [Tally; 2] {
+    let mut tallies = [Tally::default(); 2];
+    let mut is_recorded = false;
+    while Instant::now() < until {
+        let since = Instant::now();
+        let done = transaction(session, setting, is_recorded.then_some(&mut *recorder), random);
+        let tally = &mut tallies[usize::from(is_recorded)];
+        tally.time += since.elapsed();
+        match done {
+            Ok(()) => tally.committed += 1,
+            Err(failure) => assert!(failure.code.is_some(), "{failure}"),
+        }
+        is_recorded = !is_recorded;
+    }
+    tallies
 }
 
 fn transaction(
