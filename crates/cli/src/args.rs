@@ -30,7 +30,7 @@ Start with `isoscope demo`, then `isoscope check FILE`.";
 /// The commands.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Check a small built-in history and show the answer
+    /// Ask SQLite and a simulated store what isolation they give; needs no set-up
     Demo(demo::Arguments),
     /// Decide which isolation levels a history satisfies
     Check(check::Arguments),

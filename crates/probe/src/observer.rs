@@ -6,13 +6,16 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use databases::{Answer, Database, Failure, Predicate, Session, Setting, Statement};
+use databases::{Answer, Database, Failure, FailureKind, Predicate, Session, Setting, Statement};
 use history::Datum;
 
 use crate::{Schedule, TABLE};
 
 /// How long nodes may take to show the same.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(2);
 
 type Rows = BTreeMap<Datum, Vec<Datum>>;
 
@@ -30,13 +33,26 @@ impl<'d> Observer<'d> {
 
     /// Drops, makes and fills the table.
     pub fn prepare(&mut self, schedule: &Schedule) -> Result<(), Failure> {
-        self.database.prepare(std::slice::from_ref(&schedule.table))?;
+        self.make(schedule)?;
         if self.database.node_count() < 2 {
             return Ok(());
         }
         let rows: Rows = schedule.table.rows.iter().cloned().collect();
         self.wait_until("show the table that was made", |seen| seen.iter().all(|seen| *seen == rows))
             .map(drop)
+    }
+
+    /// On a cluster, making a table may run into what another node still applies.
+    fn make(&self, schedule: &Schedule) -> Result<(), Failure> {
+        let started = Instant::now();
+        loop {
+            match self.database.prepare(std::slice::from_ref(&schedule.table)) {
+                Err(failure) if failure.kind == FailureKind::Aborted && started.elapsed() < PATIENCE => {
+                    std::thread::sleep(PAUSE);
+                }
+                made => return made,
+            }
+        }
     }
 
     /// The rows that are left.
@@ -47,9 +63,12 @@ impl<'d> Observer<'d> {
     fn wait_until(&mut self, what: &str, is_fine: impl Fn(&[Rows]) -> bool) -> Result<Rows, Failure> {
         let started = Instant::now();
         loop {
-            let mut seen = self.look()?;
-            if is_fine(&seen) {
-                return Ok(seen.pop().unwrap_or_default());
+            match self.look() {
+                Ok(mut seen) if is_fine(&seen) => return Ok(seen.pop().unwrap_or_default()),
+                // A read may be rolled back like any other transaction.
+                Ok(_) => {}
+                Err(failure) if failure.kind == FailureKind::Aborted => {}
+                Err(failure) => return Err(failure),
             }
             if started.elapsed() > PATIENCE {
                 return Err(Failure::refused(format!(
@@ -57,7 +76,7 @@ impl<'d> Observer<'d> {
                     PATIENCE.as_secs()
                 )));
             }
-            std::thread::sleep(Duration::from_millis(2));
+            std::thread::sleep(PAUSE);
         }
     }
 

@@ -1,13 +1,21 @@
-//! `isoscope demo`: a small built-in history, checked and shown. Needs nothing and takes no time.
+//! `isoscope demo`: what isolation two databases really give, without a server or any set-up, in some seconds.
+//!
+//! SQLite (in a folder that is removed again) and the simulated store are asked the litmus schedules at several
+//! settings, and then a story of two doctors; what the story shows is checked, and put into words.
 
 use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use databases::{Database, Setting};
 use formats::Format;
 use history::{Index, Summary};
+use probe::{Cell, Patience, Suite};
+use serde_json::json;
 use verify::Stages;
 
+use super::probe::{open, text};
 use crate::args::OutputArguments;
 use crate::ask::Question;
 use crate::commands::check;
@@ -15,6 +23,7 @@ use crate::exit::{Exit, Failure};
 use crate::levels;
 use crate::limits::Limits;
 use crate::load::Subject;
+use crate::progress::Progress;
 use crate::report::{self, Report};
 use crate::terminal::{Style, Tone};
 
@@ -33,18 +42,29 @@ two: r(alice)=1 r(bob)=1 w(bob)=0
 three: r(alice)=0 r(bob)=0
 ";
 
+const INTRODUCTION: &str = "\
+Sixteen small schedules, asked step by step of SQLite and of a simulated store:
+which anomalies does each isolation setting allow?";
+
 const STORY: &str = "\
 Two doctors are on call, and the rule is that one of them must stay.
 Session one sees both on call and lets alice go; session two, at the same time, sees both and lets bob go.
-Then session three finds nobody. Which isolation level did this database give?";
+Then session three finds nobody.";
 
 const NEXT: &str = "\
-Save the four lines to a file and run `isoscope check FILE`, or check a history of your own.
+`isoscope probe URL` makes the table of your database; `isoscope check FILE` checks a history of your own.
 `isoscope levels snapshot-isolation` explains a level; `isoscope --help` lists the commands.";
+
+/// What is asked of the simulated store.
+const SIMULATED: [&str; 4] = ["serializable", "snapshot", "read-committed", "read-uncommitted"];
+
+/// What is asked of SQLite.
+const SQLITE: [&str; 2] = ["deferred", "immediate"];
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let subject = subject()?;
+    let tables = tables(&subject)?;
     let index = Index::of(&subject.history);
     let limits = Limits::start(None, None)?;
     let question = Question {
@@ -65,8 +85,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         stats: None,
     };
     match arguments.output.json {
-        true => report::json::print(&report)?,
-        false => print(&report)?,
+        true => print_json(&tables, &report)?,
+        false => print(&tables, &report)?,
     }
     // The demonstration succeeded, whatever it found.
     Ok(Exit::Holds)
@@ -75,7 +95,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 fn subject() -> Result<Subject, Failure> {
     let history = formats::notation::parse(HISTORY).map_err(|error| Failure::new(error.to_string()))?;
     Ok(Subject {
-        name: "demo".to_owned(),
+        name: "doctors".to_owned(),
         summary: Summary::of(&history),
         history,
         format: Format::Notation,
@@ -84,21 +104,98 @@ fn subject() -> Result<Subject, Failure> {
     })
 }
 
-fn print(report: &Report<'_>) -> Result<(), Failure> {
+/// A folder that is removed at the end.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What stays behind is a small file among temporary ones.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What each database did: the sixteen schedules, and the story as one more.
+fn tables(subject: &Subject) -> Result<Vec<probe::Report>, Failure> {
+    let progress = Progress::start("asking SQLite and a simulated store");
+    let folder = Folder(std::env::temp_dir().join(format!("isoscope-demo-{}", std::process::id())));
+    std::fs::create_dir_all(&folder.0).map_err(|error| Failure::about(&folder.0, &error))?;
+    let sqlite = open(&[format!("sqlite:{}/demo.db?mode=wal", folder.0.display())])?;
+    let simulated = open(&["sim:".to_owned()])?;
+    let story = probe::from_history("doctors", &subject.history).map_err(Failure::new)?;
+    let story = Suite { name: "story".to_owned(), schedules: vec![story] };
+    let asked: [(&dyn Database, &[&str]); 2] = [(sqlite.as_ref(), &SQLITE), (simulated.as_ref(), &SIMULATED)];
+    let reports = asked.map(|(database, names)| table(database, names, &story));
+    drop(progress);
+    reports.into_iter().collect()
+}
+
+fn table(database: &dyn Database, names: &[&str], story: &Suite) -> Result<probe::Report, Failure> {
+    let patience = Patience { without_views: Duration::from_millis(100), ..Patience::default() };
+    let suites = probe::built_in("hermitage").into_iter().chain([story.clone()]).collect();
+    let settings: Vec<Setting> =
+        database.settings().into_iter().filter(|setting| names.contains(&setting.name.as_str())).collect();
+    let report = probe::probe(database, suites, settings, patience, &mut |_, _| {});
+    report.map_err(|failure| Failure::new(failure.to_string()))
+}
+
+fn print_json(tables: &[probe::Report], report: &Report<'_>) -> Result<(), Failure> {
+    let mut value = report::json::value(report)?;
+    value["databases"] = tables.iter().map(|table| super::probe::json::value(table, None)).collect();
+    report::json::print_value(&json!(value))
+}
+
+fn print(tables: &[probe::Report], report: &Report<'_>) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
     let style = Style::of_stdout();
-    for line in STORY.lines() {
-        writeln!(out, "{}", style.wrap(line, 0, 0))?;
+    write_lines(INTRODUCTION, style, &mut out)?;
+    for table in tables {
+        writeln!(out, "\n{}", style.paint(Tone::Strong, &name_of(table)))?;
+        text::write_table(table, 0, style, &mut out)?;
     }
+    writeln!(out)?;
+    write_lines(STORY, style, &mut out)?;
     writeln!(out)?;
     for line in HISTORY.lines() {
         writeln!(out, "    {}", style.paint(Tone::Strong, line))?;
     }
     writeln!(out)?;
+    write_who_shows_it(tables, &mut out)?;
+    writeln!(out, "\nWhich level is that?\n")?;
     report::text::write(report, style, &mut out)?;
     writeln!(out)?;
-    for line in NEXT.lines() {
+    write_lines(NEXT, style, &mut out)?;
+    Ok(out.flush()?)
+}
+
+fn write_lines(lines: &str, style: Style, out: &mut dyn Write) -> Result<(), Failure> {
+    for line in lines.lines() {
         writeln!(out, "{}", style.wrap(line, 0, 0))?;
     }
-    Ok(out.flush()?)
+    Ok(())
+}
+
+/// The product and its version: where the file was does not matter.
+fn name_of(table: &probe::Report) -> String {
+    match table.database.product.as_str() {
+        "sim" => "a simulated store".to_owned(),
+        product => format!("{product} {}, write-ahead log", table.database.version),
+    }
+}
+
+/// At which settings the story happened.
+fn write_who_shows_it(tables: &[probe::Report], out: &mut dyn Write) -> Result<(), Failure> {
+    for table in tables {
+        for (row, _, finding) in table.named("doctors") {
+            let what = match finding.cell() {
+                Some(Cell::Possible) => "this happened",
+                Some(Cell::Aborts) => "prevented: a transaction was rolled back",
+                Some(Cell::Waits) => "prevented: a session had to wait",
+                Some(Cell::Prevented) => "prevented: somebody saw the other's write",
+                Some(Cell::Stuck) | None => "no answer",
+            };
+            let who = format!("{}, {}", table.database.product, row.setting.name);
+            writeln!(out, "  {who:<24}  {what}")?;
+        }
+    }
+    Ok(())
 }

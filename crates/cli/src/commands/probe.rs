@@ -1,9 +1,9 @@
 //! `isoscope probe`: litmus schedules against every isolation setting of a database.
 
-mod json;
+pub mod json;
 mod markdown;
 mod table;
-mod text;
+pub mod text;
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};

@@ -43,12 +43,21 @@ struct VerdictJson<'r> {
 
 /// Prints to standard output.
 pub fn print(report: &Report<'_>) -> Result<(), Failure> {
-    print_value(&ReportJson {
+    print_value(&report_json(report))
+}
+
+/// The answer as a part of a larger one.
+pub fn value(report: &Report<'_>) -> Result<Value, Failure> {
+    Ok(serde_json::to_value(report_json(report))?)
+}
+
+fn report_json<'r>(report: &'r Report<'_>) -> ReportJson<'r> {
+    ReportJson {
         history: report.subject.json(),
         verdicts: report.rulings.iter().map(|ruling| verdict(report, ruling)).collect(),
         not_asked: &report.not_asked,
         stats: report.stats.as_ref(),
-    })
+    }
 }
 
 /// Prints any answer.

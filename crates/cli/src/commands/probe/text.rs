@@ -38,7 +38,8 @@ pub fn setting_name(setting: &databases::Setting) -> String {
     visible(&format!("{}{star}", setting.name))
 }
 
-fn write_table(report: &Report, place: usize, style: Style, out: &mut dyn Write) -> Result<(), Failure> {
+/// Writes the table of the suite at this place.
+pub fn write_table(report: &Report, place: usize, style: Style, out: &mut dyn Write) -> Result<(), Failure> {
     let table = table_of(report, place);
     let names: Vec<String> = report.rows.iter().map(|row| setting_name(&row.setting)).collect();
     let first = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max("setting".len());
