@@ -62,22 +62,25 @@ impl<'d> Observer<'d> {
 
     fn wait_until(&mut self, what: &str, is_fine: impl Fn(&[Rows]) -> bool) -> Result<Rows, Failure> {
         let started = Instant::now();
+        let mut trouble = Failure::refused(format!("the nodes do not {what} after {} s", PATIENCE.as_secs()));
         loop {
             match self.look() {
                 Ok(mut seen) if is_fine(&seen) => return Ok(seen.pop().unwrap_or_default()),
-                // A read may be rolled back like any other transaction.
                 Ok(_) => {}
-                Err(failure) if failure.kind == FailureKind::Aborted => {}
+                Err(failure) if self.may_pass(&failure) => trouble = failure,
                 Err(failure) => return Err(failure),
             }
             if started.elapsed() > PATIENCE {
-                return Err(Failure::refused(format!(
-                    "the nodes do not {what} after {} s",
-                    PATIENCE.as_secs()
-                )));
+                return Err(trouble);
             }
             std::thread::sleep(PAUSE);
         }
+    }
+
+    /// A read may be rolled back like any other transaction, and a node may not have heard of a table yet.
+    fn may_pass(&self, failure: &Failure) -> bool {
+        let is_behind = self.database.node_count() > 1 && failure.kind == FailureKind::Refused;
+        failure.kind == FailureKind::Aborted || is_behind
     }
 
     /// What each node shows.
