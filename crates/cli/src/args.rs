@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use drive::plant::Planted;
 use formats::{Format, Input, ReadOptions};
 
-use crate::commands::{certify, check, compare, convert, demo, generate, levels, probe, stats, synth};
+use crate::commands::{certify, check, compare, convert, demo, generate, levels, probe, run, stats, synth};
 use crate::units;
 
 /// Finds out which isolation a database really gives.
@@ -40,6 +40,8 @@ pub enum Command {
     Convert(convert::Arguments),
     /// Say what is in a history, and how much it could have shown
     Stats(stats::Arguments),
+    /// Drive a database with a workload, record what its clients see, and check it
+    Run(Box<run::Arguments>),
     /// Make a history with a simulated database of a chosen isolation or a chosen fault
     Generate(Box<generate::Arguments>),
     /// List the isolation levels, or explain one

@@ -20,6 +20,19 @@ pub enum Exit {
     BrokenPipe = 141,
 }
 
+impl Exit {
+    /// Of two runs the code that matters more: violated before undecided before holds.
+    pub fn graver(self, other: Self) -> Self {
+        let weight = |exit: Self| match exit {
+            Self::Holds => 0,
+            Self::Undecided => 1,
+            Self::Violated => 2,
+            Self::Failed | Self::BrokenPipe => 3,
+        };
+        if weight(other) > weight(self) { other } else { self }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit as u8)

@@ -31,6 +31,11 @@ pub fn is_asked() -> bool {
     ASKED_TO_STOP.load(Ordering::Relaxed)
 }
 
+/// Forgets that the user asked: what was to stop has stopped, and what follows may go on.
+pub fn forget() {
+    ASKED_TO_STOP.store(false, Ordering::Relaxed);
+}
+
 /// Runs work that asks [`is_asked`] now and then and ends by itself.
 pub fn while_deciding<T>(work: impl FnOnce() -> T) -> T {
     CAN_STOP_ITSELF.store(true, Ordering::Relaxed);

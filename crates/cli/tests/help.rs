@@ -17,6 +17,7 @@ fn every_command_has_help() {
     check("certify", expect_file!["help/certify.txt"]);
     check("convert", expect_file!["help/convert.txt"]);
     check("stats", expect_file!["help/stats.txt"]);
+    check("run", expect_file!["help/run.txt"]);
     check("generate", expect_file!["help/generate.txt"]);
     check("levels", expect_file!["help/levels.txt"]);
     check("synth", expect_file!["help/synth.txt"]);

@@ -144,6 +144,30 @@ impl Builder {
         self.txns.first_op.push(u32::try_from(self.ops.kind.len()).expect("fewer than 2^32 operations"));
     }
 
+    /// For a recording that broke off: each session may have had a transaction in progress that is not recorded, and
+    /// committed ones may have seen it. Those that ended after the last recorded moment of some session become unknown;
+    /// no earlier one can have seen what such a transaction committed. Gives back how many.
+    pub fn doubt_the_end(&mut self) -> usize {
+        const COMMIT_RESPONSE: usize = 3;
+        let mut last = vec![NO_TIME; self.session_count as usize];
+        for (session, times) in self.txns.session.iter().zip(&self.txns.times) {
+            let place = session.0 as usize;
+            last[place] = times.iter().copied().fold(last[place], i64::max);
+        }
+        let horizon = last.into_iter().min().unwrap_or(NO_TIME);
+        self.txns.times.resize(self.txns.outcome.len(), [NO_TIME; 4]);
+        let mut doubted = 0;
+        for (outcome, times) in self.txns.outcome.iter_mut().zip(&mut self.txns.times) {
+            let end = times[COMMIT_RESPONSE];
+            if *outcome == Outcome::Committed && (end == NO_TIME || end > horizon) {
+                *outcome = Outcome::Unknown;
+                times[COMMIT_RESPONSE] = NO_TIME;
+                doubted += 1;
+            }
+        }
+        doubted
+    }
+
     /// Adds a read of a key.
     #[inline]
     pub fn read(&mut self, key: KeyId, value: ValueId) -> OpId {

@@ -100,6 +100,17 @@ impl Recorder {
         self.shared.writer().note(note)
     }
 
+    /// Promises that [`Recorder::close`] will be called: a recording without it is known to have broken off, and what
+    /// its last transactions saw is not held against the database.
+    pub fn open(&self) -> io::Result<()> {
+        self.shared.writer().open()
+    }
+
+    /// Every transaction that wrote something has ended and is recorded.
+    pub fn close(&self) -> io::Result<()> {
+        self.shared.writer().closed()
+    }
+
     /// Nanoseconds since the recording began: what the times of its transactions count.
     pub fn now_ns(&self) -> i64 {
         self.shared.now_ns()

@@ -8,5 +8,6 @@ pub mod demo;
 pub mod generate;
 pub mod levels;
 pub mod probe;
+pub mod run;
 pub mod stats;
 pub mod synth;

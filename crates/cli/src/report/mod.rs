@@ -34,7 +34,7 @@ pub struct Report<'s> {
 }
 
 /// One answer with its explanation.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Ruling {
     /// The answer.
     pub answer: Answer,

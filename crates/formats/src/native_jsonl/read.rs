@@ -10,7 +10,7 @@ use crate::key_cache::{KeyCache, ValueCache};
 use crate::source::Block;
 use crate::{Error, Format, Loaded, ReadOptions, Source, Warning};
 
-const LINE_KINDS: &str = "one of the members s, session, initial, default, default?, keys, note";
+const LINE_KINDS: &str = "one of the members s, session, initial, default, default?, keys, note, recording";
 
 /// Whether an input begins with the header.
 pub(crate) fn looks_like(head: &[u8]) -> bool {
@@ -29,6 +29,7 @@ pub(crate) fn read(source: &mut Source<'_>, _options: &ReadOptions) -> Result<Lo
     if !reader.has_header {
         return Err(source.error("the header {\"isoscope\":1}", "the end of the file"));
     }
+    warnings.extend(reader.doubt_the_end());
     let mut loaded = Loaded::new(reader.builder.finish(), Format::Native);
     loaded.warnings = warnings;
     Ok(loaded)
@@ -38,6 +39,8 @@ pub(crate) fn read(source: &mut Source<'_>, _options: &ReadOptions) -> Result<Lo
 struct Reader {
     builder: Builder,
     has_header: bool,
+    /// The recorder said that it would say when it is done, and has not yet.
+    is_open: bool,
     sessions: FxHashMap<u64, SessionId>,
     initial: FxHashMap<KeyId, ValueId>,
     elements: Vec<ValueId>,
@@ -93,8 +96,29 @@ impl Reader {
                 json.skip_value(0)?;
                 end_object(json)
             }
+            "recording" => {
+                let at = json.position();
+                self.is_open = match &*json.string("`\"open\"` or `\"closed\"`")? {
+                    "open" => true,
+                    "closed" => false,
+                    _ => return Err(json.error_at(at, "`\"open\"` or `\"closed\"`")),
+                };
+                end_object(json)
+            }
             _ => Err(json.error_at(start, LINE_KINDS)),
         }
+    }
+
+    /// A recording that broke off: what its last transactions saw may be of transactions that it does not have.
+    fn doubt_the_end(&mut self) -> Option<Warning> {
+        let doubted = if self.is_open { self.builder.doubt_the_end() } else { return None };
+        Some(Warning::new(
+            "unfinished-recording",
+            format!(
+                "the recording broke off; {doubted} transactions at its end may have seen others that were not \
+                 recorded any more, and are taken as unknown"
+            ),
+        ))
     }
 
     fn header(&mut self, json: &mut Json<'_>, first: &str, start: usize) -> Result<(), Error> {

@@ -81,6 +81,23 @@ fn a_recording_cut_anywhere_is_the_history_so_far() {
 }
 
 #[test]
+fn the_end_of_a_recording_that_broke_off_is_doubted() {
+    let lines = "{\"isoscope\":1}\n{\"recording\":\"open\"}\n\
+        {\"s\":0,\"ops\":[[\"w\",1,1]],\"o\":\"c\",\"t\":[1,2,3,4]}\n\
+        {\"s\":1,\"ops\":[[\"r\",1,1]],\"o\":\"c\",\"t\":[5,6,7,8]}\n\
+        {\"s\":1,\"ops\":[[\"r\",1,9]],\"o\":\"a\",\"t\":[9,9,9,9]}\n\
+        {\"s\":0,\"ops\":[[\"r\",1,9]],\"o\":\"c\",\"t\":[5,6,7,10]}\n";
+    let outcomes = |text: &str| {
+        let loaded = load(text).unwrap();
+        let outcome = |txn| format!("{:?}", loaded.history.outcome(txn)).remove(0);
+        let outcomes: String = loaded.history.txns().map(outcome).collect();
+        (outcomes, loaded.warnings.len())
+    };
+    assert_eq!(outcomes(lines), ("CUCA".to_owned(), 1));
+    assert_eq!(outcomes(&format!("{lines}{{\"recording\":\"closed\"}}\n")), ("CCCA".to_owned(), 0));
+}
+
+#[test]
 fn any_byte_may_be_anything() {
     let mut bytes = SMALL.as_bytes().to_vec();
     for place in 0..bytes.len() {

@@ -63,6 +63,16 @@ impl<W: Write> NativeWriter<W> {
         self.line("note", |out| datum(out, note))
     }
 
+    /// Promises that [`NativeWriter::closed`] will follow: without it, a reader knows that the recording broke off.
+    pub fn open(&mut self) -> io::Result<()> {
+        self.line("recording", |out| out.extend(b"\"open\""))
+    }
+
+    /// Every transaction that wrote something is recorded.
+    pub fn closed(&mut self) -> io::Result<()> {
+        self.line("recording", |out| out.extend(b"\"closed\""))
+    }
+
     /// A session, with its name if it has one.
     pub fn session(&mut self, number: u64, name: Option<&Datum>) -> io::Result<()> {
         self.line("session", |out| {

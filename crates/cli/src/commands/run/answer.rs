@@ -1,0 +1,219 @@
+//! What a run gave, as text and as JSON.
+
+use std::io::{BufWriter, Write, stdout};
+
+use ::run::options::Options;
+use ::run::{Ended, Summary};
+use serde_json::{Value, json};
+
+use super::check::{Checked, Judged};
+use super::execute::Executed;
+use crate::ask::Decision;
+use crate::exit::{Exit, Failure};
+use crate::report;
+use crate::terminal::{Style, Tone, visible};
+use crate::units;
+
+/// Where the text begins after the word.
+const COLUMN: usize = 13;
+
+/// The answer of one run.
+pub struct Answer<'o> {
+    options: &'o Options,
+    executed: Executed,
+}
+
+impl<'o> Answer<'o> {
+    /// The answer.
+    pub fn of(options: &'o Options, executed: Executed) -> Self {
+        Self { options, executed }
+    }
+
+    /// The exit code.
+    pub fn exit(&self) -> Exit {
+        match (&self.executed.checked, &self.executed.failure) {
+            (Some(checked), _) => checked.exit(),
+            (None, Some(failure)) => failure.exit(),
+            (None, None) => Exit::Holds,
+        }
+    }
+
+    /// Whether the user ended it.
+    pub fn is_stopped(&self) -> bool {
+        self.executed.summary.ended == Ended::Stopped
+    }
+
+    /// Prints it; a blank line first if something was printed before.
+    pub fn print(&self, is_later: bool) -> Result<(), Failure> {
+        let style = Style::of_stdout();
+        let mut out = BufWriter::new(stdout().lock());
+        if is_later {
+            writeln!(out)?;
+        }
+        self.write_run(style, &mut out)?;
+        if let Some(checked) = &self.executed.checked {
+            writeln!(out)?;
+            report::text::write(&checked.report(), style, &mut out)?;
+            self.write_promise(checked, style, &mut out)?;
+        } else if let Some(file) = &self.executed.out {
+            let text = format!("isoscope check {}", visible(&file.display().to_string()));
+            writeln!(out, "{}", style.wrap(&text, 2, 4))?;
+        }
+        out.flush()?;
+        if let Some(failure) = &self.executed.failure {
+            eprintln!("{failure}");
+        }
+        Ok(())
+    }
+
+    fn write_run(&self, style: Style, out: &mut dyn Write) -> Result<(), Failure> {
+        let Executed { description, setting, summary, .. } = &self.executed;
+        let headline = format!(
+            "{} {}, {}, workload {}, {}, seed {}",
+            visible(&description.product),
+            visible(&description.version),
+            setting.name,
+            self.options.workload.name,
+            units::counted(self.options.shape.sessions as usize, "session"),
+            self.options.shape.seed
+        );
+        writeln!(out, "{}", style.wrap(&headline, 0, 2))?;
+        for line in summary_lines(summary) {
+            writeln!(out, "{}", style.wrap(&visible(&line), 2, 4))?;
+        }
+        Ok(())
+    }
+
+    fn write_promise(&self, checked: &Checked, style: Style, out: &mut dyn Write) -> Result<(), Failure> {
+        let promise = self.executed.promise;
+        writeln!(out)?;
+        for judged in &checked.judged {
+            let (tone, word) = tone_and_word(judged);
+            let is_asked = !self.options.levels.is_empty();
+            let source = promise
+                .filter(|_| !is_asked)
+                .map_or_else(String::new, |promise| format!(" ({})", promise.source));
+            let what = if is_asked { "asked" } else { "promised" };
+            let text = format!("{}: {}{source}", judged.level, style.paint(tone, word));
+            writeln!(out, "  {what:<width$}{}", style.wrap(&text, 0, COLUMN), width = COLUMN - 2)?;
+        }
+        if let Some(remark) = promise.and_then(|promise| promise.remark) {
+            writeln!(out, "{}", style.wrap(remark, COLUMN, COLUMN))?;
+        }
+        if let Some(expected) =
+            promise.and_then(|promise| promise.expected).filter(|_| self.options.levels.is_empty())
+        {
+            writeln!(out, "  {:<width$}{expected}", "expected", width = COLUMN - 2)?;
+        }
+        Ok(())
+    }
+
+    /// The run as JSON; `docs/json.md` describes it.
+    pub fn json(&self) -> Result<Value, Failure> {
+        let Executed { description, setting, promise, summary, out, checked, failure } = &self.executed;
+        let judged = checked.iter().flat_map(|checked| &checked.judged);
+        let check = checked.as_ref().map(|checked| report::json::value(&checked.report())).transpose()?;
+        Ok(json!({
+            "database": {
+                "product": description.product,
+                "version": description.version,
+                "urls": description.urls,
+            },
+            "isolation": setting.name,
+            "workload": self.options.workload.name,
+            "sessions": self.options.shape.sessions,
+            "seed": self.options.shape.seed,
+            "history": out.as_ref().map(|out| out.display().to_string()),
+            "run": summary_json(summary),
+            "promise": promise.map(|promise| json!({
+                "level": promise.level,
+                "expected": promise.expected,
+                "source": promise.source,
+                "remark": promise.remark,
+            })),
+            "judged": judged
+                .map(|judged| json!({ "level": judged.level, "verdict": verdict_word(judged) }))
+                .collect::<Vec<_>>(),
+            "check": check,
+            "check_failed": failure.as_ref().map(ToString::to_string),
+            "check_ms": checked.as_ref().map(|checked| units::milliseconds(checked.time)),
+        }))
+    }
+}
+
+fn tone_and_word(judged: &Judged) -> (Tone, &'static str) {
+    match judged.decision {
+        Some(Decision::Holds) => (Tone::Good, "holds"),
+        Some(Decision::Violated) => (Tone::Bad, "violated"),
+        Some(Decision::Undecided(_)) => (Tone::Unsure, "undecided"),
+        None => (
+            Tone::Unsure,
+            "not decided, since there is no engine for it yet; nothing that it forbids was found in single reads",
+        ),
+    }
+}
+
+fn verdict_word(judged: &Judged) -> &'static str {
+    judged.decision.map_or("not decided", Decision::word)
+}
+
+fn summary_lines(summary: &Summary) -> Vec<String> {
+    let count = |number: u64| units::count(number as usize);
+    let tally = summary.tally;
+    let stopped = if summary.ended == Ended::Stopped { ", stopped" } else { "" };
+    let mut lines = vec![format!(
+        "{} committed, {} aborted, {} unknown in {}: {} commits per second{stopped}",
+        count(tally.committed),
+        count(tally.aborted),
+        count(tally.unknown),
+        units::duration(summary.elapsed),
+        count(summary.commits_per_second() as u64),
+    )];
+    const SHOWN: usize = 3;
+    let reasons: Vec<_> = summary.reasons.iter().take(SHOWN).collect();
+    if !reasons.is_empty() {
+        let reasons = reasons.iter().map(|(reason, times)| format!("{reason} ({})", count(*times)));
+        lines.push(format!("aborted: {}", reasons.collect::<Vec<_>>().join(", ")));
+    }
+    if !summary.events.is_empty() {
+        lines.push(events_line(summary));
+    }
+    if !summary.has_final_read {
+        lines.push("the final read was aborted each time it was tried".to_owned());
+    }
+    lines.extend(summary.remark.clone());
+    lines
+}
+
+fn events_line(summary: &Summary) -> String {
+    let mut counts = std::collections::BTreeMap::new();
+    for event in &summary.events {
+        *counts.entry(event.fault.name()).or_insert(0) += 1;
+    }
+    let counts: Vec<_> = counts.iter().map(|(name, times)| format!("{name} ({times})")).collect();
+    format!("nemesis: {}; {} connections lost", counts.join(", "), units::count(summary.reconnects as usize))
+}
+
+fn summary_json(summary: &Summary) -> Value {
+    let events = summary.events.iter().map(|event| {
+        json!({
+            "at_ms": units::milliseconds(event.at),
+            "fault": event.fault.name(),
+            "session": event.session,
+        })
+    });
+    let reasons = summary.reasons.iter().map(|(reason, times)| json!({ "reason": reason, "times": times }));
+    json!({
+        "elapsed_ms": units::milliseconds(summary.elapsed),
+        "committed": summary.tally.committed,
+        "aborted": summary.tally.aborted,
+        "unknown": summary.tally.unknown,
+        "commits_per_second": summary.commits_per_second().round(),
+        "connections_lost": summary.reconnects,
+        "aborted_because": reasons.collect::<Vec<_>>(),
+        "nemesis": events.collect::<Vec<_>>(),
+        "stopped": summary.ended == Ended::Stopped,
+        "final_read": summary.has_final_read,
+        "remark": summary.remark,
+    })
+}

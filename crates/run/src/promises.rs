@@ -1,0 +1,140 @@
+//! What a vendor promises of an isolation setting, with the place where it says so.
+//!
+//! A promise is the strongest level of the lattice that follows from the vendor's own words; a run is judged by it.
+//! `expected` is what holds as far as anybody knows, though nobody promises it.
+
+/// A promise.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Promise {
+    /// The level that is promised.
+    pub level: &'static str,
+    /// A stronger level that is known to hold on a single node.
+    pub expected: Option<&'static str>,
+    /// Where the vendor says so.
+    pub source: &'static str,
+    /// What is worth knowing about it.
+    pub remark: Option<&'static str>,
+}
+
+struct Entry {
+    product: &'static str,
+    setting: &'static str,
+    promise: Promise,
+}
+
+const POSTGRES: &str = "PostgreSQL documentation, 13.2 Transaction Isolation, \
+                        https://www.postgresql.org/docs/current/transaction-iso.html";
+const MYSQL: &str = "MySQL 8.4 Reference Manual, 17.7.2.1 Transaction Isolation Levels, \
+                     https://dev.mysql.com/doc/refman/8.4/en/innodb-transaction-isolation-levels.html";
+const MARIADB: &str = "MariaDB documentation, SET TRANSACTION, Isolation Levels, \
+                       https://mariadb.com/kb/en/set-transaction/";
+const SQLITE: &str = "SQLite documentation, Isolation In SQLite, https://www.sqlite.org/isolation.html";
+const FJALL: &str =
+    "fjall documentation, OptimisticTxDatabase: serializable snapshot isolation, https://docs.rs/fjall";
+const REDB: &str = "redb documentation, Database::begin_write: one writer at a time, https://docs.rs/redb";
+
+const NOT_SNAPSHOT: &str = "plain reads see one snapshot, but UPDATE, DELETE and locking reads see what others have \
+                            committed since, and lost updates are not prevented: this is not snapshot isolation";
+
+const fn entry(
+    product: &'static str,
+    setting: &'static str,
+    level: &'static str,
+    source: &'static str,
+) -> Entry {
+    Entry { product, setting, promise: Promise { level, expected: None, source, remark: None } }
+}
+
+const fn expecting(mut entry: Entry, level: &'static str) -> Entry {
+    entry.promise.expected = Some(level);
+    entry
+}
+
+const fn remarking(mut entry: Entry, remark: &'static str) -> Entry {
+    entry.promise.remark = Some(remark);
+    entry
+}
+
+const STRICT: &str = "strict-serializable";
+
+/// All promises. A setting named `*` is any setting of the product.
+const ENTRIES: [Entry; 18] = [
+    expecting(entry("PostgreSQL", "serializable", "serializable", POSTGRES), STRICT),
+    expecting(entry("PostgreSQL", "repeatable-read", "snapshot-isolation", POSTGRES), "strong-si"),
+    entry("PostgreSQL", "read-committed", "read-committed", POSTGRES),
+    remarking(
+        entry("PostgreSQL", "read-uncommitted", "read-committed", POSTGRES),
+        "PostgreSQL gives read committed instead",
+    ),
+    expecting(entry("MySQL", "serializable", "serializable", MYSQL), STRICT),
+    remarking(entry("MySQL", "repeatable-read", "read-committed", MYSQL), NOT_SNAPSHOT),
+    entry("MySQL", "read-committed", "read-committed", MYSQL),
+    entry("MySQL", "read-uncommitted", "read-uncommitted", MYSQL),
+    expecting(entry("MariaDB", "serializable", "serializable", MARIADB), STRICT),
+    remarking(entry("MariaDB", "repeatable-read", "read-committed", MARIADB), NOT_SNAPSHOT),
+    entry("MariaDB", "read-committed", "read-committed", MARIADB),
+    entry("MariaDB", "read-uncommitted", "read-uncommitted", MARIADB),
+    expecting(entry("SQLite", "*", "serializable", SQLITE), STRICT),
+    expecting(entry("fjall", "*", "serializable", FJALL), STRICT),
+    expecting(entry("redb", "*", "serializable", REDB), STRICT),
+    entry(
+        "DuckDB",
+        "*",
+        "snapshot-isolation",
+        "DuckDB documentation, Transaction Management, https://duckdb.org/docs/stable/sql/statements/transactions",
+    ),
+    entry(
+        "turso",
+        "*",
+        "snapshot-isolation",
+        "turso documentation, BEGIN CONCURRENT, https://docs.turso.tech",
+    ),
+    entry("surrealkv", "*", "snapshot-isolation", "surrealkv documentation, https://docs.rs/surrealkv"),
+];
+
+/// What is promised of a setting of a product; `None` if isoscope does not know.
+pub fn promise(product: &str, setting: &str) -> Option<Promise> {
+    if product.eq_ignore_ascii_case("sim") {
+        return simulated(setting);
+    }
+    let found = ENTRIES.iter().find(|entry| {
+        entry.product.eq_ignore_ascii_case(product) && (entry.setting == "*" || entry.setting == setting)
+    });
+    found.map(|entry| entry.promise)
+}
+
+fn simulated(setting: &str) -> Option<Promise> {
+    Some(Promise {
+        level: databases::simulated_promise(setting)?,
+        expected: None,
+        source: "isoscope's simulated store, crates/drive",
+        remark: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_find_their_promises() {
+        assert_eq!(promise("PostgreSQL", "repeatable-read").unwrap().level, "snapshot-isolation");
+        assert_eq!(promise("SQLite", "immediate").unwrap().expected, Some(STRICT));
+        assert_eq!(promise("sim", "snapshot").unwrap().level, "strong-si");
+        assert_eq!(promise("PostgreSQL", "nonsense"), None);
+        for product in ["MySQL", "MariaDB"] {
+            let promise = promise(product, "repeatable-read").unwrap();
+            assert_eq!((promise.level, promise.remark), ("read-committed", Some(NOT_SNAPSHOT)));
+        }
+    }
+
+    #[test]
+    fn every_promise_is_a_level_and_has_a_source() {
+        for entry in &ENTRIES {
+            for level in [Some(entry.promise.level), entry.promise.expected].into_iter().flatten() {
+                assert!(spec::library::level(level).is_some(), "{level}");
+            }
+            assert!(entry.promise.source.contains("https://"), "{}", entry.product);
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! A run from its first table to its final read.
+//!
+//! Each session is a thread; the calling thread watches: it reports progress, asks whether to stop, and strikes as the
+//! nemesis. Nothing is left behind: a run ends when every client has ended its transaction.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use databases::{Database, Setting, StatementKind};
+use history::Datum;
+use record::Recorder;
+
+use crate::attempt::Abilities;
+use crate::client::Client;
+use crate::nemesis::{Disturbance, Due, Fault, Schedule};
+use crate::server::Server;
+use crate::shared::{Shared, Tally};
+use crate::workload::{Workload, random_of};
+use crate::{RunError, final_read};
+
+/// How much to do, and how fast.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Pace {
+    /// End after so many transactions that committed or are unknown.
+    pub transactions: Option<u64>,
+    /// End after this time.
+    pub duration: Option<Duration>,
+    /// Begin so many transactions in a second, all sessions together.
+    pub rate: Option<f64>,
+}
+
+/// What to run on what.
+pub struct Job<'j> {
+    /// The database.
+    pub database: &'j dyn Database,
+    /// Its isolation setting.
+    pub setting: &'j Setting,
+    /// The load.
+    pub workload: &'j dyn Workload,
+    /// How many clients there are; they are spread over the nodes.
+    pub sessions: u32,
+    /// How much to do.
+    pub pace: Pace,
+    /// What goes wrong on purpose.
+    pub nemesis: &'j Schedule,
+    /// Decides what is random.
+    pub seed: u64,
+}
+
+/// How the caller watches and ends a run.
+pub struct Control<'c> {
+    /// Whether to stop; asked a few times in a second.
+    pub is_stopped: &'c dyn Fn() -> bool,
+    /// Told how far the run is, a few times in a second.
+    pub progress: &'c dyn Fn(&Progress),
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Time since the clients started.
+    pub elapsed: Duration,
+    /// How transactions ended so far.
+    pub tally: Tally,
+    /// Commits in the last second or so.
+    pub commits_per_second: f64,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// Everything that was asked for was done.
+    Done,
+    /// It was stopped.
+    Stopped,
+}
+
+/// Something that the nemesis did.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Event {
+    /// When, since the clients started.
+    pub at: Duration,
+    /// What.
+    pub fault: Fault,
+    /// To whom, if it was a session.
+    pub session: Option<usize>,
+}
+
+/// What a run did.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// From the first begin to the last end of a client.
+    pub elapsed: Duration,
+    /// How transactions ended.
+    pub tally: Tally,
+    /// How many connections were lost or dropped.
+    pub reconnects: u64,
+    /// Why transactions were aborted, by the database's codes or words, most frequent first.
+    pub reasons: Vec<(String, u64)>,
+    /// What the nemesis did.
+    pub events: Vec<Event>,
+    /// Why it ended.
+    pub ended: Ended,
+    /// Whether the final read took place.
+    pub has_final_read: bool,
+    /// What the workload says about the last state.
+    pub remark: Option<String>,
+}
+
+impl Summary {
+    /// Commits in a second.
+    pub fn commits_per_second(&self) -> f64 {
+        self.tally.committed as f64 / self.elapsed.as_secs_f64().max(1e-9)
+    }
+}
+
+/// Prepares the tables, runs the load, and reads everything at the end.
+///
+/// Without a recorder nothing is written down, which shows what recording costs.
+pub fn run(
+    job: &Job<'_>,
+    recorder: Option<&Recorder>,
+    server: Option<&mut Server>,
+    control: &Control<'_>,
+) -> Result<Summary, RunError> {
+    check_abilities(job)?;
+    prepare(job, recorder)?;
+    let shared = Shared::new(&job.pace, job.sessions as usize);
+    if let Some(recorder) = recorder {
+        recorder.open()?;
+    }
+    let events = run_clients(job, &shared, recorder, server, control)?;
+    if let Some(recorder) = recorder {
+        recorder.close()?;
+    }
+    let elapsed = shared.started.elapsed();
+    if let Some(error) = shared.take_error() {
+        return Err(error);
+    }
+    let last = final_read::read_everything(job.database, job.setting, job.workload, recorder)?;
+    recorder.map(Recorder::flush).transpose()?;
+    Ok(Summary {
+        elapsed,
+        tally: shared.tally(),
+        reconnects: shared.reconnects.load(Ordering::Relaxed),
+        reasons: shared.reasons(),
+        events,
+        ended: if shared.is_stopped() { Ended::Stopped } else { Ended::Done },
+        has_final_read: last.is_some(),
+        remark: last.and_then(|last| job.workload.remark(&last)),
+    })
+}
+
+fn check_abilities(job: &Job<'_>) -> Result<(), RunError> {
+    let basic = [StatementKind::Read, StatementKind::Write];
+    let missing = basic.into_iter().chain(job.workload.needs()).find(|&kind| !job.database.supports(kind));
+    match missing {
+        None => Ok(()),
+        Some(kind) => Err(RunError::Database(format!(
+            "{} cannot do what this workload asks for ({kind:?}); --workload general needs only reads and writes",
+            job.database.describe().product
+        ))),
+    }
+}
+
+/// Creates the tables and records what they hold.
+fn prepare(job: &Job<'_>, recorder: Option<&Recorder>) -> Result<(), RunError> {
+    let relations = job.workload.relations();
+    let tables: Vec<_> = relations.iter().map(|relation| relation.table.clone()).collect();
+    job.database.prepare(&tables).map_err(|failure| RunError::of("creating the tables", &failure))?;
+    let Some(recorder) = recorder else { return Ok(()) };
+    const PAIRS_IN_A_LINE: usize = 100;
+    for relation in relations {
+        for part in relation.table.rows.chunks(PAIRS_IN_A_LINE) {
+            let pair = |(key, values): &(Datum, Vec<Datum>)| {
+                (relation.recorded_key(key), relation.recorded_value(values))
+            };
+            recorder.initial(&part.iter().map(pair).collect::<Vec<_>>())?;
+        }
+    }
+    Ok(())
+}
+
+fn run_clients(
+    job: &Job<'_>,
+    shared: &Shared,
+    recorder: Option<&Recorder>,
+    server: Option<&mut Server>,
+    control: &Control<'_>,
+) -> Result<Vec<Event>, RunError> {
+    let clients = (0..job.sessions)
+        .map(|number| client(job, shared, recorder, number))
+        .collect::<Result<Vec<_>, _>>()?;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = clients.into_iter().map(|client| scope.spawn(|| client.run())).collect();
+        let events = watch(job, shared, recorder, server, control);
+        let failed = threads.into_iter().map(|thread| thread.join()).filter(Result::is_err).count();
+        if failed > 0 {
+            shared.fail(RunError::Database("a client of the run failed; this is a bug of isoscope".into()));
+        }
+        events
+    })
+}
+
+fn client<'r>(
+    job: &Job<'r>,
+    shared: &'r Shared,
+    recorder: Option<&Recorder>,
+    number: u32,
+) -> Result<Client<'r>, RunError> {
+    let per_session = |rate: f64| Duration::from_secs_f64(f64::from(job.sessions) / rate.max(1e-6));
+    Ok(Client {
+        number: number as usize,
+        node: number as usize % job.database.node_count().max(1),
+        database: job.database,
+        setting: job.setting,
+        abilities: Abilities::of(job.database),
+        transactions: job.workload.client(number),
+        recorder: recorder.map(|recorder| recorder.session(None)).transpose()?,
+        shared,
+        interval: job.pace.rate.map(per_session),
+        random: random_of(!job.seed, number),
+    })
+}
+
+/// Watches until all clients have ended; gives back what the nemesis did.
+fn watch(
+    job: &Job<'_>,
+    shared: &Shared,
+    recorder: Option<&Recorder>,
+    mut server: Option<&mut Server>,
+    control: &Control<'_>,
+) -> Result<Vec<Event>, RunError> {
+    const INTERVAL: Duration = Duration::from_millis(10);
+    let mut due = job.nemesis.start(job.seed);
+    let mut events = Vec::new();
+    let mut speed = Speed::default();
+    while shared.running.load(Ordering::Relaxed) > 0 {
+        std::thread::sleep(INTERVAL);
+        if (control.is_stopped)() {
+            shared.stop();
+        }
+        let elapsed = shared.started.elapsed();
+        if let Some(commits_per_second) = speed.measure(elapsed, shared.tally().committed) {
+            (control.progress)(&Progress { elapsed, tally: shared.tally(), commits_per_second });
+        }
+        if shared.is_over() {
+            continue;
+        }
+        for fault in due.at(elapsed) {
+            let event = Event { at: elapsed, fault, session: None };
+            let session = strike(job, shared, &mut due, fault, server.as_deref_mut());
+            let event = Event { session: session.inspect_err(|_| shared.stop())?, ..event };
+            note_event(recorder, &event).inspect_err(|_| shared.stop())?;
+            events.push(event);
+        }
+    }
+    Ok(events)
+}
+
+/// Does it, and says to which session if to one.
+fn strike(
+    job: &Job<'_>,
+    shared: &Shared,
+    due: &mut Due,
+    fault: Fault,
+    server: Option<&mut Server>,
+) -> Result<Option<usize>, RunError> {
+    let victim = due.victim(job.sessions as usize);
+    match fault {
+        Fault::KillServer => {
+            let server = server.ok_or_else(no_server)?;
+            server.kill_and_restart().map_err(|error| {
+                RunError::Database(format!("the server could not be started again: {error}"))
+            })?;
+            return Ok(None);
+        }
+        Fault::PauseSession(time) => shared.board.put(victim, Disturbance::Pause(time)),
+        Fault::DropConnection => {
+            let node = victim % job.database.node_count().max(1);
+            let id = shared.board.server_id(victim);
+            // Where the server cannot do it, the client does; that is never in the middle of a commit.
+            if id.is_none_or(|id| job.database.drop_connection(node, id).is_err()) {
+                shared.board.put(victim, Disturbance::Drop);
+            }
+        }
+    }
+    Ok(Some(victim))
+}
+
+fn no_server() -> RunError {
+    RunError::Database("kill-server needs a server that isoscope started: give --server-command".into())
+}
+
+fn note_event(recorder: Option<&Recorder>, event: &Event) -> Result<(), RunError> {
+    let Some(recorder) = recorder else { return Ok(()) };
+    let mut columns = vec![
+        ("nemesis".into(), Datum::from(event.fault.name())),
+        ("at".into(), Datum::Int(recorder.now_ns())),
+    ];
+    columns.extend(event.session.map(|session| ("session".into(), Datum::Int(session as i64))));
+    Ok(recorder.note(&Datum::row(columns))?)
+}
+
+/// Commits in a second, measured a few times in a second over the last one.
+#[derive(Default)]
+struct Speed {
+    samples: std::collections::VecDeque<(Duration, u64)>,
+    last: Option<Instant>,
+}
+
+impl Speed {
+    fn measure(&mut self, elapsed: Duration, committed: u64) -> Option<f64> {
+        const INTERVAL: Duration = Duration::from_millis(200);
+        const SAMPLES: usize = 6;
+        if self.last.is_some_and(|last| last.elapsed() < INTERVAL) {
+            return None;
+        }
+        self.last = Some(Instant::now());
+        self.samples.push_back((elapsed, committed));
+        if self.samples.len() > SAMPLES {
+            self.samples.pop_front();
+        }
+        let &(first, before) = self.samples.front()?;
+        let seconds = (elapsed - first).as_secs_f64();
+        Some(if seconds > 0.0 { (committed - before) as f64 / seconds } else { 0.0 })
+    }
+}

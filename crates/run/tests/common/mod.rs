@@ -1,0 +1,105 @@
+//! Runs a workload on a database in a folder of its own and gives back its history.
+
+// Each test program uses its own part of this.
+#![allow(dead_code)]
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use certify::Level;
+use databases::Url;
+use history::{History, Index, Outcome};
+use record::Recorder;
+use run::options::{Options, Settings};
+use run::{Control, Job, Summary};
+use verify::Verdict;
+
+/// A folder that is removed at the end.
+pub struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// A new one.
+    pub fn new() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("isoscope-run-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self { path }
+    }
+
+    /// A file in it.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+/// What a run gave.
+pub struct Ran {
+    pub summary: Summary,
+    pub history: History,
+}
+
+/// Runs with these settings, written `name=value name=value`.
+pub fn drive(settings: &str) -> Ran {
+    let options = options(settings);
+    let urls: Vec<Url> = options.db.iter().map(|url| Url::parse(url).unwrap()).collect();
+    let database = databases::open(&urls).unwrap();
+    let settings = database.settings();
+    let wanted = |name: &str| settings.iter().find(|setting| setting.name == name).expect("no such setting");
+    let setting = match &options.isolation {
+        Some(name) => wanted(name),
+        None => settings.iter().find(|setting| setting.is_default).unwrap_or(&settings[0]),
+    };
+    let folder = Folder::new();
+    let file = folder.file("history.jsonl");
+    let recorder = Recorder::create(&file).unwrap();
+    let workload = options.build().unwrap();
+    let job = Job {
+        database: database.as_ref(),
+        setting,
+        workload: workload.as_ref(),
+        sessions: options.shape.sessions,
+        pace: options.pace,
+        nemesis: &options.nemesis,
+        seed: options.shape.seed,
+    };
+    let control = Control { is_stopped: &|| false, progress: &|_| {} };
+    let summary = run::run(&job, Some(&recorder), None, &control).unwrap();
+    let loaded = formats::read(&formats::Input::Path(file), &formats::ReadOptions::default()).unwrap();
+    assert_eq!(loaded.warnings.len(), 0, "{:?}", loaded.warnings);
+    Ran { summary, history: loaded.history }
+}
+
+/// Settings from a line.
+pub fn options(line: &str) -> Options {
+    let pair = |word: &str| {
+        let (name, value) = word.split_once('=').unwrap();
+        (name.to_owned(), vec![value.to_owned()])
+    };
+    Options::read(&line.split_whitespace().map(pair).collect::<Settings>()).unwrap()
+}
+
+/// Whether a history satisfies a level; `None` if it holds operations that no engine decides yet, and nothing is wrong
+/// with any single read.
+pub fn holds(history: &History, level: &str) -> Option<bool> {
+    let index = Index::of(history);
+    let is_committed = |finding: &&history::Finding| history.outcome(finding.txn) == Outcome::Committed;
+    if index.findings().iter().any(|finding| is_committed(&finding)) {
+        return Some(false);
+    }
+    let level = Level::named(level).unwrap();
+    let answer = verify::verify(history, &index, &level, &verify::Options::default()).ok()?;
+    match answer.verdict {
+        Verdict::Holds(_) => Some(true),
+        Verdict::Violated(_) => Some(false),
+        Verdict::Undecided(_) => panic!("no limit was set"),
+    }
+}

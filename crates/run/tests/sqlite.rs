@@ -1,0 +1,73 @@
+//! Every workload on SQLite, which is serializable: nothing may be accused.
+
+mod common;
+
+use common::{Folder, drive, holds};
+use history::Outcome;
+use run::workload::WORKLOADS;
+
+fn transactions() -> u32 {
+    std::env::var("ISOSCOPE_SOAK").ok().and_then(|count| count.parse().ok()).unwrap_or(300)
+}
+
+#[test]
+fn every_workload_is_strictly_serializable() {
+    for workload in WORKLOADS {
+        let folder = Folder::new();
+        let file = folder.file("test.db");
+        let ran = drive(&format!(
+            "db=sqlite:{}?mode=wal workload={} sessions=3 transactions={} keys=50",
+            file.display(),
+            workload.name,
+            transactions()
+        ));
+        assert_eq!(ran.summary.tally.committed, u64::from(transactions()), "{}", workload.name);
+        assert!(ran.summary.has_final_read);
+        assert_ne!(holds(&ran.history, "strict-serializable"), Some(false), "{}", workload.name);
+    }
+}
+
+#[test]
+fn a_bank_keeps_its_total_and_says_so() {
+    let folder = Folder::new();
+    let db = format!("sqlite:{}", folder.file("test.db").display());
+    let ran = drive(&format!("db={db} isolation=immediate workload=bank sessions=4 transactions=200 keys=5"));
+    assert_eq!(ran.summary.remark.as_deref(), Some("the accounts hold 500 together, as at first"));
+    assert_eq!(holds(&ran.history, "strict-serializable"), Some(true));
+}
+
+#[test]
+fn one_session_does_the_same_for_the_same_seed() {
+    let run = |seed: u32| {
+        let folder = Folder::new();
+        let db = format!("sqlite:{}", folder.file("test.db").display());
+        let ran = drive(&format!("db={db} workload=range sessions=1 transactions=50 keys=20 seed={seed}"));
+        let history = ran.history;
+        let ops = history.txns().flat_map(|txn| history.op_range(txn)).map(history::OpId);
+        ops.map(|op| format!("{:?}", history.op(op))).collect::<Vec<_>>()
+    };
+    assert_eq!(run(7), run(7));
+    assert_ne!(run(7), run(8));
+}
+
+#[test]
+fn the_final_read_is_the_last_session_and_sees_every_key() {
+    let folder = Folder::new();
+    let db = format!("sqlite:{}", folder.file("test.db").display());
+    let history = drive(&format!("db={db} workload=general sessions=2 transactions=20 keys=30")).history;
+    let last = history.sessions().last().unwrap();
+    assert_eq!(history.session_name(last), Some("final read".into()));
+    let txn = history.session_txns(last).last().unwrap();
+    assert_eq!((history.outcome(txn), history.op_range(txn).len()), (Outcome::Committed, 30));
+}
+
+#[test]
+fn a_nemesis_leaves_transactions_that_check() {
+    let folder = Folder::new();
+    let db = format!("sqlite:{}?mode=wal", folder.file("test.db").display());
+    let ran = drive(&format!(
+        "db={db} workload=rmw sessions=4 duration=500ms keys=10 nemesis=drop-connection=20ms,pause-session=50ms:10ms"
+    ));
+    assert!(ran.summary.reconnects > 0 && ran.summary.events.len() > 5, "{:?}", ran.summary);
+    assert_eq!(holds(&ran.history, "strict-serializable"), Some(true));
+}
