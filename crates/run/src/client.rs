@@ -89,8 +89,11 @@ impl Client<'_> {
         Ok(())
     }
 
-    fn connect(&self) -> Result<Option<Box<dyn Session>>, RunError> {
+    fn connect(&mut self) -> Result<Option<Box<dyn Session>>, RunError> {
         let session = start::connect(self.database, self.node, &|| self.shared.is_over())?;
+        if let (Some(session), Some(recorder)) = (&session, &mut self.recorder) {
+            recorder.set_clock_offset_ns(session.clock_offset_ns());
+        }
         self.shared.board.set_server_id(self.number, session.as_ref().and_then(|session| session.id()));
         Ok(session)
     }
