@@ -5,7 +5,7 @@
 //! lists, times a logarithm. A million transactions of eight operations take 1.1 s, a derivation of two million steps
 //! 4.9 s (`examples/measure.rs`, on a busy machine).
 
-use history::History;
+use history::{History, Stories};
 
 use crate::{Certificate, Flaw, Level, observe, replay, rules, times};
 
@@ -14,11 +14,12 @@ use crate::{Certificate, Flaw, Level, observe, replay, rules, times};
 /// The verdict is the certificate's own: [`Certificate::Holds`] or [`Certificate::Violated`].
 pub fn check(history: &History, level: &Level, certificate: &Certificate) -> Result<(), Flaw> {
     times::refuse_senseless(level)?;
-    observe::refuse_unsupported(history, level)?;
+    let stories = Stories::of(history);
+    observe::refuse_unsupported(history, &stories, level)?;
     match certificate {
         Certificate::Holds { order, committed_unknown } => {
             replay::check(history, level, order, committed_unknown)
         }
-        Certificate::Violated { steps } => rules::check(history, level, steps),
+        Certificate::Violated { steps } => rules::check(history, &stories, level, steps),
     }
 }

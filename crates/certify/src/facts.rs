@@ -3,7 +3,7 @@
 //! Sorted tables, each built with one pass and one sort; every question is a binary search, but for reads that saw no
 //! row, which look at all writes of their key.
 
-use history::{History, InitialDefault, KeyId, Op, OpId, Outcome, TxnId, ValueId};
+use history::{Alternative, History, InitialDefault, KeyId, Op, OpId, Outcome, Stories, TxnId, ValueId};
 
 use crate::lists::Appenders;
 use crate::observe::{EverWritten, Held, Look, Observer, Seen, live_ops, writes};
@@ -27,10 +27,17 @@ struct Write {
     key: KeyId,
     held: Held,
     version: Option<i64>,
+    /// The number of what it left, where a story tells of it.
+    content: Option<u32>,
+    /// Whether it is one of several ways, none of which is assumed.
+    is_possible_only: bool,
 }
 
 pub(crate) struct Facts<'h> {
     history: &'h History,
+    stories: &'h Stories,
+    /// For each story the way that is assumed, or the only one.
+    ways: Vec<Option<u32>>,
     /// By operation and key.
     reads: Vec<Read>,
     /// Operations that contradict their own transaction.
@@ -51,9 +58,21 @@ struct UnknownInitial {
 }
 
 impl<'h> Facts<'h> {
-    pub fn of(history: &'h History) -> Result<Self, Flaw> {
+    /// The facts if transactions met keys in these ways, where there are several.
+    pub fn of(
+        history: &'h History,
+        stories: &'h Stories,
+        assumed: &[(TxnId, KeyId, u32)],
+    ) -> Result<Self, Flaw> {
+        let way = |(txn, key, count): (TxnId, KeyId, usize)| {
+            let assumed = assumed.iter().find(|&&(of, on, _)| (of, on) == (txn, key)).map(|&(.., way)| way);
+            if count == 1 { Some(0) } else { assumed }
+        };
+        let told = stories.all().iter().map(|story| (story.txn, story.key, story.alternatives.len()));
         let mut facts = Self {
             history,
+            stories,
+            ways: told.map(way).collect(),
             reads: Vec::new(),
             contradictions: Vec::new(),
             writes: Vec::new(),
@@ -71,6 +90,7 @@ impl<'h> Facts<'h> {
         }
         facts.reads.sort_unstable_by_key(|read| (read.op, read.key));
         facts.contradictions.sort_unstable();
+        facts.writes.sort_by_key(|write| (write.txn, write.key));
         facts.by_value = facts.writes.clone();
         facts.by_value.sort_unstable_by_key(|write| (write.key, write.held.value, write.txn));
         if history.initial().default == InitialDefault::UnknownButOne {
@@ -82,7 +102,14 @@ impl<'h> Facts<'h> {
     fn add_reads(&mut self, observer: &mut Observer, txn: TxnId) -> Result<(), Flaw> {
         let history = self.history;
         let (reads, contradictions, appenders) = (&mut self.reads, &mut self.contradictions, &self.appenders);
-        observer.visit(history, txn, |seen| {
+        for number in self.stories.of_txn(txn) {
+            let story = &self.stories.all()[number];
+            if let Some(way) = self.ways[number] {
+                let look = Look::Way(number as u32, way);
+                reads.push(Read { op: story.op, txn, key: story.key, look, is_possible: true });
+            }
+        }
+        observer.visit(history, self.stories, txn, |seen| {
             match seen {
                 Seen::External { op, key, look } => {
                     let is_list = matches!(history.op(op), Op::ReadList { .. });
@@ -100,14 +127,44 @@ impl<'h> Facts<'h> {
         let history = self.history;
         let own = writes(history, txn).map(|(key, held, op)| {
             let version = if history.has_versions() { history.op_version(op) } else { None };
-            Write { txn, key, held, version }
+            Write { txn, key, held, version, content: None, is_possible_only: false }
         });
-        let mut own: Vec<Write> = own.collect();
+        let mut own: Vec<Write> = own.filter(|write| self.stories.find(txn, write.key).is_none()).collect();
         // The last write of a key is the final one: reversed, it is the first of its key, which `dedup` keeps.
         own.reverse();
         own.sort_by_key(|write| write.key);
         own.dedup_by_key(|write| write.key);
         self.writes.extend(own);
+        for number in self.stories.of_txn(txn) {
+            self.add_told(number);
+        }
+    }
+
+    /// What a story's transaction writes: in the way that is assumed, or in any.
+    fn add_told(&mut self, number: usize) {
+        let story = &self.stories.all()[number];
+        let way = |way: u32| &story.alternatives[way as usize..=way as usize];
+        let (ways, is_possible_only): (&[Alternative], bool) = match self.ways[number] {
+            Some(chosen) => (way(chosen), false),
+            None => (&story.alternatives[..], true),
+        };
+        let mut contents: Vec<u32> = ways.iter().filter_map(|way| Some(way.written?.0)).collect();
+        contents.sort_unstable();
+        contents.dedup();
+        for number in contents {
+            let content = self.stories.content(number);
+            let value = self.history.values().get(&content.datum).unwrap_or(ValueId(u32::MAX));
+            let held = Held { value, is_dead: content.is_dead };
+            let (txn, key) = (story.txn, story.key);
+            self.writes.push(Write {
+                txn,
+                key,
+                held,
+                version: None,
+                content: Some(number),
+                is_possible_only,
+            });
+        }
     }
 
     /// Whether a transaction is in the history and may have committed.
@@ -130,19 +187,25 @@ impl<'h> Facts<'h> {
     }
 
     pub fn writes_key(&self, txn: TxnId, key: KeyId) -> bool {
-        self.write(txn, key).is_some()
+        self.writes_to(txn, key).iter().any(|write| !write.is_possible_only)
     }
 
     fn write(&self, txn: TxnId, key: KeyId) -> Option<&Write> {
-        let place = self.writes.binary_search_by_key(&(txn, key), |write| (write.txn, write.key)).ok()?;
-        Some(&self.writes[place])
+        self.writes_to(txn, key).first()
+    }
+
+    /// What a transaction wrote to a key, or may have written.
+    fn writes_to(&self, txn: TxnId, key: KeyId) -> &[Write] {
+        let start = self.writes.partition_point(|write| (write.txn, write.key) < (txn, key));
+        let end = self.writes.partition_point(|write| (write.txn, write.key) <= (txn, key));
+        &self.writes[start..end]
     }
 
     /// Whether two transactions write a common key.
     pub fn conflict(&self, t: TxnId, u: TxnId) -> bool {
         let (of_t, of_u) = (self.writes_of(t), self.writes_of(u));
         let (few, many) = if of_t.len() < of_u.len() { (of_t, u) } else { (of_u, t) };
-        few.iter().any(|write| self.writes_key(many, write.key))
+        few.iter().any(|write| !write.is_possible_only && self.writes_key(many, write.key))
     }
 
     fn writes_of(&self, txn: TxnId) -> &[Write] {
@@ -165,10 +228,41 @@ impl<'h> Facts<'h> {
         Some((read.key, self.appenders.as_ref()?.made_of(self.history, op)?))
     }
 
+    /// In how many ways a transaction may have met a key; none if no story tells of it.
+    pub fn way_count(&self, txn: TxnId, key: KeyId) -> usize {
+        let story = self.stories.find(txn, key);
+        story.map_or(0, |story| self.stories.all()[story].alternatives.len())
+    }
+
+    /// Whether a predicate write changed the number of rows that the database said, if these ways are taken: yes, no,
+    /// or perhaps.
+    pub fn row_count(&self, op: OpId, taken: &[(TxnId, KeyId, u32)]) -> Option<bool> {
+        let count = self.stories.counts().iter().find(|count| count.op == op)?;
+        let (mut least, mut most) = (0, 0);
+        for &number in &count.stories {
+            let story = &self.stories.all()[number as usize];
+            let way = taken.iter().find(|&&(txn, key, _)| (txn, key) == (story.txn, story.key));
+            let way = way.map(|&(.., way)| way).or(self.ways[number as usize]);
+            let ways = story.alternatives.iter().enumerate();
+            let ways = ways.filter(|&(number, _)| way.is_none_or(|taken| taken as usize == number));
+            let matches: Vec<bool> = ways.map(|(_, way)| way.matched.contains(&op)).collect();
+            least += u64::from(matches.iter().all(|&is_match| is_match));
+            most += u64::from(matches.contains(&true));
+        }
+        match () {
+            () if least > count.count || most < count.count => Some(false),
+            () if least == most => Some(true),
+            () => None,
+        }
+    }
+
     /// How many sources a read has.
     pub fn source_count(&self, read: &Read) -> usize {
-        let writes = self.candidates(read).iter().filter(|write| self.may_come_from(read, write)).count();
-        writes + usize::from(self.may_be_initial(read))
+        let writes = self.candidates(read).iter().filter(|write| self.may_come_from(read, write));
+        let mut writers: Vec<TxnId> = writes.map(|write| write.txn).collect();
+        writers.sort_unstable();
+        writers.dedup();
+        writers.len() + usize::from(self.may_be_initial(read))
     }
 
     /// Whether a read may have come from there, by its value.
@@ -176,7 +270,7 @@ impl<'h> Facts<'h> {
         match source {
             Source::Initial => self.may_be_initial(read),
             Source::Txn(txn) => {
-                self.write(txn, read.key).is_some_and(|write| self.may_come_from(read, write))
+                self.writes_to(txn, read.key).iter().any(|write| self.may_come_from(read, write))
             }
         }
     }
@@ -184,7 +278,18 @@ impl<'h> Facts<'h> {
     fn may_come_from(&self, read: &Read, write: &Write) -> bool {
         let seen = if self.history.has_versions() { self.history.op_version(read.op) } else { None };
         let is_version = seen.is_none() || seen == write.version;
-        read.is_possible && write.txn != read.txn && read.look.fits(write.held) && is_version
+        read.is_possible && write.txn != read.txn && self.fits(read.look, write) && is_version
+    }
+
+    fn fits(&self, look: Look, write: &Write) -> bool {
+        let Look::Way(..) = look else { return look.fits(write.held) };
+        let content = || self.stories.content_of(self.history, write.held.value, write.held.is_dead);
+        write.content.or_else(content).is_some_and(|content| self.is_seen(look, content))
+    }
+
+    fn is_seen(&self, look: Look, content: u32) -> bool {
+        let Look::Way(story, way) = look else { return false };
+        self.stories.all()[story as usize].alternatives[way as usize].seen.contains(&content)
     }
 
     /// The initial value of a key was not recorded.
@@ -195,7 +300,7 @@ impl<'h> Facts<'h> {
     /// Writes among which all sources of a read are.
     fn candidates(&self, read: &Read) -> &[Write] {
         let (from, to) = match read.look {
-            Look::Nothing => ((read.key, ValueId(0)), (read.key, ValueId(u32::MAX))),
+            Look::Nothing | Look::Way(..) => ((read.key, ValueId(0)), (read.key, ValueId(u32::MAX))),
             look => ((read.key, look.value()), (read.key, look.value())),
         };
         let start = self.by_value.partition_point(|write| (write.key, write.held.value) < from);
@@ -205,6 +310,10 @@ impl<'h> Facts<'h> {
 
     fn may_be_initial(&self, read: &Read) -> bool {
         let is_possible = match (self.history.initial().value_of(read.key), &self.unknown_initial) {
+            (Some(value), _) if matches!(read.look, Look::Way(..)) => {
+                let content = self.stories.content_of(self.history, value, value == ValueId::NIL);
+                content.is_some_and(|content| self.is_seen(read.look, content))
+            }
             (Some(value), _) => read.look.fits(Held::initially(value)),
             (None, Some(unknown)) => unknown.may_be(read),
             (None, None) => false,

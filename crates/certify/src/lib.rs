@@ -17,6 +17,7 @@ mod observe;
 mod propagate;
 mod read;
 mod replay;
+mod rows;
 mod rules;
 mod store;
 mod times;

@@ -2,7 +2,7 @@
 //!
 //! `t3` is the one event of transaction 3, `b3` and `c3` are its begin and its commit, `init` is the initial state;
 //! `b3<c4`, `r15=t3`, `r15=init` and `in5` are the atoms, and `!` negates the last three kinds. `r15.2=t3` is about the
-//! key 2 of a range or predicate that operation 15 read.
+//! key 2 of a range or predicate that operation 15 read, and `took3.2.1` about the way 1 in which transaction 3 met it.
 
 use std::fmt;
 
@@ -42,6 +42,7 @@ impl fmt::Display for LitText {
             Atom::ReadFrom(read, Source::Initial) => write!(out, "{}=init", ReadText(read)),
             Atom::ReadFrom(read, Source::Txn(txn)) => write!(out, "{}=t{}", ReadText(read), txn.0),
             Atom::In(txn) => write!(out, "in{}", txn.0),
+            Atom::Took(txn, key, way) => write!(out, "took{}.{}.{way}", txn.0, key.0),
         }
     }
 }

@@ -3,7 +3,10 @@
 //! One pass over the operations with a stamp per key, written apart from the index that the engines use. A range read is
 //! taken as a read of each known key between its bounds.
 
-use history::{Datum, History, KeyId, Op, OpId, Outcome, RangeRead, TxnId, ValueId};
+use history::{
+    Datum, History, KeyId, Op, OpId, Outcome, Predicate, PredicateRead, RangeRead, Row, Stories, TxnId,
+    ValueId,
+};
 
 use crate::{Flaw, Level, Place};
 
@@ -32,6 +35,8 @@ pub(crate) enum Look {
     Mark(ValueId),
     /// By a range: no row.
     Nothing,
+    /// One of the contents of a way in which the transaction met the key: the numbers of the story and of the way.
+    Way(u32, u32),
 }
 
 impl Look {
@@ -41,6 +46,7 @@ impl Look {
             Self::Row(value) => held == Held { value, is_dead: false },
             Self::Mark(value) => held == Held { value, is_dead: true },
             Self::Nothing => held.is_dead,
+            Self::Way(..) => false,
         }
     }
 
@@ -48,14 +54,14 @@ impl Look {
     pub fn value(self) -> ValueId {
         match self {
             Self::Plain(value) | Self::Row(value) | Self::Mark(value) => value,
-            Self::Nothing => ValueId::NIL,
+            Self::Nothing | Self::Way(..) => ValueId::NIL,
         }
     }
 
     /// How much it says.
     fn detail(self) -> u8 {
         match self {
-            Self::Nothing => 0,
+            Self::Nothing | Self::Way(..) => 0,
             Self::Plain(_) => 1,
             Self::Row(_) | Self::Mark(_) => 2,
         }
@@ -90,6 +96,8 @@ struct Known {
     look: Look,
     written: Option<Held>,
     appended: u32,
+    /// Whether a story tells of it.
+    is_told: bool,
 }
 
 pub(crate) struct Observer {
@@ -107,7 +115,7 @@ pub(crate) struct Observer {
 
 impl Observer {
     pub fn new(history: &History) -> Self {
-        let unknown = Known { stamp: 0, look: Look::Nothing, written: None, appended: 0 };
+        let unknown = Known { stamp: 0, look: Look::Nothing, written: None, appended: 0, is_told: false };
         let has_ranges = live_ops(history).any(|(_, _, op)| matches!(op, Op::RangeRead(_)));
         let mut keys: Vec<KeyId> = (0..history.keys().len()).map(KeyId::from_index).collect();
         if has_ranges {
@@ -128,10 +136,14 @@ impl Observer {
     pub fn visit(
         &mut self,
         history: &History,
+        stories: &Stories,
         txn: TxnId,
         mut visitor: impl FnMut(Seen) -> Result<(), Flaw>,
     ) -> Result<(), Flaw> {
         self.stamp += 1;
+        for story in stories.of_txn(txn) {
+            self.known(stories.all()[story].key).is_told = true;
+        }
         for (id, op) in history.ops(txn) {
             match op {
                 Op::Read { key, value: Some(value) } => {
@@ -139,6 +151,9 @@ impl Observer {
                 }
                 Op::ReadList { key, list: Some(list) } => self.list(history, id, key, list, &mut visitor)?,
                 Op::RangeRead(range) => self.range(history, id, range, &mut visitor)?,
+                Op::PredicateRead(read) if is_no_answer(history, read) => {
+                    visitor(Seen::Contradiction { op: id })?;
+                }
                 Op::Append { key, .. } => {
                     let known = self.known(key);
                     known.appended += 1;
@@ -157,7 +172,8 @@ impl Observer {
     fn known(&mut self, key: KeyId) -> &mut Known {
         let known = &mut self.known[key.index()];
         if known.stamp != self.stamp {
-            *known = Known { stamp: self.stamp, look: Look::Nothing, written: None, appended: 0 };
+            *known =
+                Known { stamp: self.stamp, look: Look::Nothing, written: None, appended: 0, is_told: false };
         }
         known
     }
@@ -172,6 +188,9 @@ impl Observer {
         let (has_marks, tells_version) = (self.has_marks, self.tells_versions);
         let is_new = self.known[key.index()].stamp != self.stamp;
         let known = self.known(key);
+        if known.is_told {
+            return Ok(());
+        }
         if let Some(held) = known.written {
             return if look.fits(held) { Ok(()) } else { visitor(Seen::Contradiction { op }) };
         }
@@ -249,6 +268,20 @@ impl Observer {
     }
 }
 
+/// Whether a predicate read returned a row twice, or one that does not match.
+fn is_no_answer(history: &History, read: &PredicateRead) -> bool {
+    let rows = read.rows.as_deref().unwrap_or_default();
+    let mut keys: Vec<KeyId> = rows.iter().map(|row| row.key).collect();
+    keys.sort_unstable();
+    let is_repeated = keys.windows(2).any(|pair| pair[0] == pair[1]);
+    let Ok(predicate) = Predicate::parse(&read.predicate) else { return false };
+    let is_match = |row: &Row| {
+        let (key, value) = (history.keys().original(row.key), history.values().original(row.value));
+        !row.is_dead && predicate.matches(key, &value)
+    };
+    is_repeated || !rows.iter().all(is_match)
+}
+
 /// Whether a key is below the lower bound.
 fn is_below(range: &RangeRead, key: &Datum) -> bool {
     match &range.from {
@@ -289,11 +322,14 @@ pub(crate) fn live_ops(history: &History) -> impl Iterator<Item = (TxnId, OpId, 
     live.flat_map(|txn| history.ops(txn).map(move |(id, op)| (txn, id, op)))
 }
 
-/// Certificates do not speak of predicates, nor of lists at levels that do not say what becomes of two appends.
-pub(crate) fn refuse_unsupported(history: &History, level: &Level) -> Result<(), Flaw> {
+/// Certificates do not speak of lists at levels that do not say what becomes of two appends, nor of predicates without
+/// a meaning.
+pub(crate) fn refuse_unsupported(history: &History, stories: &Stories, level: &Level) -> Result<(), Flaw> {
+    if let Some(op) = stories.refused() {
+        return Err(Flaw::new(Place::Op(op), "certificates for this predicate are not supported"));
+    }
     for (_, id, op) in live_ops(history) {
         let what = match op {
-            Op::PredicateRead(_) | Op::PredicateWrite(_) => "predicates are",
             Op::ReadList { list: Some(_), .. } | Op::Append { .. } if level.core == crate::Core::Prefix => {
                 "lists under prefix consistency are"
             }

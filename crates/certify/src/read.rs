@@ -119,7 +119,7 @@ fn holds(level: &Level, order: &[RawNode], unknown: Vec<u32>) -> Result<Certific
 }
 
 fn violated(level: &Level, raw: Vec<RawStep<'_>>) -> Result<Certificate, Error> {
-    let step = |(place, raw): (usize, RawStep<'_>)| raw.meant(level, place);
+    let step = |(place, raw): (usize, RawStep<'_>)| raw.meant(level, place, true);
     let steps = raw.into_iter().enumerate().map(step).collect::<Result<_, _>>()?;
     Ok(Certificate::Violated { steps })
 }
@@ -193,18 +193,38 @@ struct RawStep<'b> {
     read: Option<u32>,
     key: Option<u32>,
     from: Option<Vec<StepId>>,
+    #[serde(borrow)]
+    steps: Option<Vec<RawStep<'b>>>,
     clause: Vec<RawLit>,
 }
 
 impl RawStep<'_> {
-    fn meant(self, level: &Level, place: usize) -> Result<Step, Error> {
+    fn meant(self, level: &Level, place: usize, is_outermost: bool) -> Result<Step, Error> {
         let lit = |(index, raw): (usize, RawLit)| {
             raw.meant(level).map_err(|why| meaning(format!("steps[{place}].clause[{index}]"), why))
         };
         let clause = self.clause.into_iter().enumerate().map(lit).collect::<Result<_, _>>()?;
-        let rule = rule_named(&self.rule, self.read, self.key, self.from)
-            .map_err(|why| meaning(format!("steps[{place}].rule"), why))?;
+        let wrong = |why: String| meaning(format!("steps[{place}].rule"), why);
+        let rule = match (&*self.rule, self.steps) {
+            ("case", Some(steps)) if is_outermost => {
+                let step = |(inner, raw): (usize, RawStep<'_>)| {
+                    raw.meant(level, inner, false).map_err(|error| within(place, error))
+                };
+                Rule::Case(steps.into_iter().enumerate().map(step).collect::<Result<_, _>>()?)
+            }
+            ("case", _) => return Err(wrong("the rule case needs steps, and is no part of a case".into())),
+            (_, Some(_)) => return Err(wrong("only the rule case has steps".into())),
+            (name, None) => rule_named(name, self.read, self.key, self.from).map_err(wrong)?,
+        };
         Ok(Step { clause, rule })
+    }
+}
+
+/// An error in a step of a case.
+fn within(place: usize, error: Error) -> Error {
+    match error {
+        Error::Meaning { part, why } => meaning(format!("steps[{place}].{part}"), why),
+        other => other,
     }
 }
 
@@ -222,8 +242,9 @@ fn rule_named(
         ("sources", Some(op), None) => Rule::Sources(ReadId { op: OpId(op), key: key.map(KeyId) }),
         ("list_order", Some(op), None) => Rule::ListOrder(OpId(op)),
         ("listed", Some(op), None) => Rule::Listed(OpId(op)),
+        ("row_count", Some(op), None) => Rule::RowCount(OpId(op)),
         ("derived", None, Some(hints)) => Rule::Derived(hints),
-        ("internal" | "sources" | "list_order" | "listed", ..) => {
+        ("internal" | "sources" | "list_order" | "listed" | "row_count", ..) => {
             return Err(format!("the rule {name} needs a read, and no from"));
         }
         ("derived", ..) => return Err("the rule derived needs a from, and no read".into()),
@@ -243,6 +264,7 @@ fn plain_rule(name: &str) -> Option<Rule> {
         "read_committed" => Rule::ReadCommitted,
         "one_initial" => Rule::OneInitial,
         "recorded_order" => Rule::RecordedOrder,
+        "one_way" => Rule::OneWay,
         "two_writers" => Rule::TwoWriters,
         "overwritten" => Rule::Overwritten,
         "cycle" => Rule::Cycle,
@@ -309,9 +331,17 @@ impl RawLit {
             Some(atom) => (true, atom),
             None => (false, text),
         };
-        let lit = match atom.strip_prefix("in") {
-            Some(txn) => Lit::committed(TxnId(number(txn)?)),
-            None => parse_read_from(atom)?,
+        let lit = if let Some(txn) = atom.strip_prefix("in") {
+            Lit::committed(TxnId(number(txn)?))
+        } else if let Some(way) = atom.strip_prefix("took") {
+            let mut parts = way.split('.').map(number);
+            let (txn, key, way) = (parts.next()??, parts.next()??, parts.next()??);
+            if parts.next().is_some() {
+                return None;
+            }
+            Lit::took(TxnId(txn), KeyId(key), way)
+        } else {
+            parse_read_from(atom)?
         };
         Some(Self::Other(if negated { !lit } else { lit }))
     }

@@ -4,9 +4,10 @@
 //! writers of a key apart is checked on the way. One pass over the order and the operations; for real time the latest
 //! request so far is enough, since only it can come too late for a response.
 
-use history::{History, Op, Outcome, TxnId};
+use history::{History, KeyId, Op, Outcome, Stories, TxnId};
 
 use crate::observe::{Observer, Seen, live_ops, writes};
+use crate::rows::Rows;
 use crate::store::Store;
 use crate::times::{interval, is_before, obliges};
 use crate::{Core, Flaw, Level, Node, Place, RealTime};
@@ -27,6 +28,10 @@ pub(crate) fn check(
     }
     if level.real_time != RealTime::Ignored {
         check_real_time(history, level, order)?;
+    }
+    let is_by_predicate = |op: &Op<'_>| matches!(op, Op::PredicateRead(_) | Op::PredicateWrite(_));
+    if live_ops(history).any(|(.., op)| is_by_predicate(&op)) {
+        return replay_rows(history, level, &places, order);
     }
     Replay::new(history, level, &places)?.run(order)
 }
@@ -183,11 +188,41 @@ fn check_real_time(history: &History, level: &Level, order: &[Node]) -> Result<(
     Ok(())
 }
 
+/// Replays a history with predicates.
+fn replay_rows(history: &History, level: &Level, places: &Places, order: &[Node]) -> Result<(), Flaw> {
+    let mut rows = Rows::new(history);
+    for (place, &node) in order.iter().enumerate() {
+        let txn = TxnId(node.0 / places.events_per_txn);
+        if node == Node::begin(txn, places.events_per_txn) {
+            rows.begin(txn)?;
+        }
+        if node != Node::commit(txn, places.events_per_txn) {
+            continue;
+        }
+        let began = places.begin(txn);
+        for (key, since) in rows.commit(txn, place as u32) {
+            let since = since.filter(|&since| level.core == Core::Snapshot && since > began);
+            if let Some(since) = since {
+                return Err(overlap(history, key, since, place));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn overlap(history: &History, key: KeyId, since: u32, place: usize) -> Flaw {
+    let key = history.keys().original(key);
+    let why = format!("entry {since} wrote {key} between the begin and the commit of this writer of {key}");
+    Flaw::new(Place::Order(place), why)
+}
+
 struct Replay<'a> {
     history: &'a History,
     level: &'a Level,
     places: &'a Places,
     observer: Observer,
+    /// None: histories with predicates are replayed otherwise.
+    stories: Stories,
     store: Store<'a>,
 }
 
@@ -196,7 +231,14 @@ impl<'a> Replay<'a> {
         let is_of_list = |op: &Op<'_>| matches!(op, Op::Append { .. } | Op::ReadList { .. });
         let has_lists = live_ops(history).any(|(.., op)| is_of_list(&op));
         let store = Store::new(history, has_lists)?;
-        Ok(Self { history, level, places, observer: Observer::new(history), store })
+        Ok(Self {
+            history,
+            level,
+            places,
+            observer: Observer::new(history),
+            stories: Stories::default(),
+            store,
+        })
     }
 
     fn run(mut self, order: &[Node]) -> Result<(), Flaw> {
@@ -215,7 +257,7 @@ impl<'a> Replay<'a> {
 
     fn begin(&mut self, txn: TxnId) -> Result<(), Flaw> {
         let store = &mut self.store;
-        self.observer.visit(self.history, txn, |seen| match seen {
+        self.observer.visit(self.history, &self.stories, txn, |seen| match seen {
             Seen::Contradiction { op } => {
                 let why = "its own transaction had seen or written something else before, or it is no answer";
                 Err(Flaw::new(Place::Read(op), why))
@@ -228,11 +270,7 @@ impl<'a> Replay<'a> {
         let began = self.places.begin(txn);
         for (key, ..) in writes(self.history, txn).filter(|_| self.level.core == Core::Snapshot) {
             if let Some(since) = self.store.since(key).filter(|&since| since > began) {
-                let key = self.history.keys().original(key);
-                let why = format!(
-                    "entry {since} wrote {key} between the begin and the commit of this writer of {key}"
-                );
-                return Err(Flaw::new(Place::Order(place as usize), why));
+                return Err(overlap(self.history, key, since, place as usize));
             }
         }
         self.store.commit(txn, place)

@@ -3,7 +3,7 @@
 //! A clause must be what its rule says, as a set of literals; `not In` of the unknown transactions that take part may be
 //! added, and must be there where the clause is false without it.
 
-use history::{History, OpId, TxnId};
+use history::{History, KeyId, OpId, Stories, TxnId};
 
 use crate::clause::Clause;
 use crate::facts::{Facts, Read};
@@ -12,7 +12,18 @@ use crate::propagate::Propagator;
 use crate::times::{interval, is_before, obliges};
 use crate::{Atom, Core, Flaw, Level, Lit, Node, Place, ReadId, RealTime, Rule, Source, Step};
 
-pub(crate) fn check(history: &History, level: &Level, steps: &[Step]) -> Result<(), Flaw> {
+pub(crate) fn check(history: &History, stories: &Stories, level: &Level, steps: &[Step]) -> Result<(), Flaw> {
+    check_if(history, stories, level, steps, None)
+}
+
+/// Checks a derivation that may assume in which ways transactions met keys.
+fn check_if(
+    history: &History,
+    stories: &Stories,
+    level: &Level,
+    steps: &[Step],
+    case: Option<&[(TxnId, KeyId, u32)]>,
+) -> Result<(), Flaw> {
     match steps.last() {
         None => return Err(Flaw::new(Place::Whole, "there are no steps")),
         Some(last) if !last.clause.is_empty() => {
@@ -20,11 +31,20 @@ pub(crate) fn check(history: &History, level: &Level, steps: &[Step]) -> Result<
         }
         Some(_) => {}
     }
-    let rules = Rules { history, level, facts: Facts::of(history)?, events_per_txn: level.events_per_txn() };
+    let facts = Facts::of(history, stories, case.unwrap_or_default())?;
+    let rules = Rules { history, level, facts, events_per_txn: level.events_per_txn() };
     let at = |number: usize| move |why: String| Flaw::new(Place::Step(number as u32), why);
     for (number, step) in steps.iter().enumerate() {
         rules.check_terms(&step.clause).map_err(at(number))?;
         rules.check_rule(step).map_err(at(number))?;
+        if let Rule::Case(steps) = &step.rule {
+            if case.is_some() {
+                return Err(at(number)("a case has no cases".into()));
+            }
+            let taken = rules.taken(&Clause::of(&step.clause)).map_err(at(number))?;
+            check_if(history, stories, level, steps, Some(&taken))
+                .map_err(|flaw| at(number)(flaw.to_string()))?;
+        }
     }
     let mut propagator = Propagator::of(steps);
     for (number, step) in steps.iter().enumerate() {
@@ -53,11 +73,54 @@ impl Rules<'_> {
             Atom::Before(a, b) => self.check_node(lit, a).and_then(|()| self.check_node(lit, b)),
             Atom::ReadFrom(read, source) => self.check_read_from(lit, read, source),
             Atom::In(txn) => self.check_txn(lit, txn),
+            Atom::Took(txn, key, way) => self.check_took(lit, txn, key, way),
         })
     }
 
     fn check_node(&self, lit: Lit, node: Node) -> Check {
         node.txn(self.events_per_txn).map_or(Ok(()), |txn| self.check_txn(lit, txn))
+    }
+
+    fn check_took(&self, lit: Lit, txn: TxnId, key: KeyId, way: u32) -> Check {
+        self.check_txn(lit, txn)?;
+        match self.facts.way_count(txn, key) {
+            count if (way as usize) < count => Ok(()),
+            count => Err(format!("{}: there are {count} ways", self.text(lit))),
+        }
+    }
+
+    /// The ways that a clause denies, if it does nothing else.
+    fn taken(&self, clause: &Clause) -> Result<Vec<(TxnId, KeyId, u32)>, String> {
+        let taken = clause.lits.iter().map(|lit| match lit.atom {
+            Atom::Took(txn, key, way) if lit.negated => Ok((txn, key, way)),
+            _ => Err(format!("{} does not deny a way", self.text(*lit))),
+        });
+        let mut taken: Vec<(TxnId, KeyId, u32)> = taken.collect::<Result<_, _>>()?;
+        taken.sort_unstable();
+        match taken.windows(2).any(|pair| (pair[0].0, pair[0].1) == (pair[1].0, pair[1].1)) {
+            true => Err("two ways of one transaction and key are assumed".into()),
+            false => Ok(taken),
+        }
+    }
+
+    fn one_way(&self, clause: &Clause) -> Check {
+        let Some(Atom::Took(txn, key, _)) = clause.lits.first().map(|lit| lit.atom) else {
+            return Err("the clause names no ways".into());
+        };
+        let ways = 0..self.facts.way_count(txn, key) as u32;
+        self.matches(clause, Form::new(ways.map(|way| Lit::took(txn, key, way))))
+    }
+
+    fn row_count(&self, clause: &Clause, op: OpId) -> Check {
+        let (outcome, ways): (Vec<Lit>, Vec<Lit>) =
+            clause.lits.iter().partition(|lit| matches!(lit.atom, Atom::In(_)));
+        let taken = self.taken(&Clause::of(&ways))?;
+        if self.facts.row_count(op, &taken) != Some(false) {
+            return Err(format!("operation {} may have changed as many rows as it said", op.0));
+        }
+        let mut form = Form::new([]);
+        form.must_be_out(self, self.history.txn_of(op));
+        self.matches(&Clause::of(&outcome), form)
     }
 
     fn check_txn(&self, lit: Lit, txn: TxnId) -> Check {
@@ -94,6 +157,10 @@ impl Rules<'_> {
             Rule::OneInitial => self.one_initial(&clause),
             Rule::TwoWriters => self.two_writers(&clause),
             Rule::Overwritten => self.overwritten(&clause),
+            Rule::OneWay => self.one_way(&clause),
+            Rule::RowCount(op) => self.row_count(&clause, *op),
+            // Its steps are checked apart.
+            Rule::Case(_) => self.taken(&clause).map(|_| ()),
             Rule::Cycle => clause.check_cycle(),
             Rule::Derived(_) => Ok(()),
         }

@@ -74,12 +74,22 @@ pub(crate) fn real_time_name(real_time: RealTime) -> &'static str {
 fn write_step(step: &Step, events_per_txn: u32, out: &mut impl Write) -> io::Result<()> {
     write!(out, "{{\"rule\": \"{}\"", rule_name(&step.rule))?;
     match &step.rule {
-        Rule::Internal(op) | Rule::ListOrder(op) | Rule::Listed(op) => write!(out, ", \"read\": {}", op.0)?,
+        Rule::Internal(op) | Rule::ListOrder(op) | Rule::Listed(op) | Rule::RowCount(op) => {
+            write!(out, ", \"read\": {}", op.0)?
+        }
         Rule::Sources(read) => {
             write!(out, ", \"read\": {}", read.op.0)?;
             if let Some(key) = read.key {
                 write!(out, ", \"key\": {}", key.0)?;
             }
+        }
+        Rule::Case(steps) => {
+            write!(out, ", \"steps\": [")?;
+            for (number, step) in steps.iter().enumerate() {
+                out.write_all(if number == 0 { b"\n    " } else { b",\n    " })?;
+                write_step(step, events_per_txn, out)?;
+            }
+            write!(out, "]")?;
         }
         Rule::Derived(hints) => {
             write!(out, ", \"from\": ")?;
@@ -108,6 +118,9 @@ pub(crate) fn rule_name(rule: &Rule) -> &'static str {
         Rule::OneInitial => "one_initial",
         Rule::TwoWriters => "two_writers",
         Rule::Overwritten => "overwritten",
+        Rule::OneWay => "one_way",
+        Rule::RowCount(_) => "row_count",
+        Rule::Case(_) => "case",
         Rule::Cycle => "cycle",
         Rule::Derived(_) => "derived",
     }

@@ -11,6 +11,7 @@
 mod anomaly;
 mod argument;
 mod block;
+mod cases;
 mod cycle;
 mod edge;
 mod finding;
@@ -21,7 +22,7 @@ mod terms;
 pub use anomaly::Anomaly;
 pub use edge::{Edge, EdgeKind};
 
-use certify::{Certificate, Level};
+use certify::{Certificate, Level, Step};
 use history::{History, Index, TxnId};
 
 use terms::Terms;
@@ -72,9 +73,16 @@ pub fn explain(
     let Certificate::Violated { steps } = certificate else {
         return None;
     };
+    match cases::simplest(steps) {
+        Some(case) => Some(cases::explain(history, index, level, steps, case)),
+        None => Some(explain_steps(history, index, level, steps)),
+    }
+}
+
+fn explain_steps(history: &History, index: &Index, level: &Level, steps: &[Step]) -> Explanation {
     let terms = Terms::new(history, index, level);
     let mut argument = argument::Argument::of(&terms, steps);
-    Some(read::read(&terms, &mut argument, steps))
+    read::read(&terms, &mut argument, steps)
 }
 
 #[cfg(test)]

@@ -228,6 +228,9 @@ impl<'a> Teller<'a> {
                     (Some(writer), Observed::Absent | Observed::Mark(_)) => {
                         format!("{reader} {saw}, which {} deleted", name(writer))
                     }
+                    (Some(writer), Observed::Story(..)) => {
+                        format!("{reader} {saw} as {} left it", name(writer))
+                    }
                     (Some(writer), _) => format!("{reader} {saw}, which {} wrote", name(writer)),
                     (None, _) => format!("{reader} {saw}, the initial value"),
                 })
@@ -279,7 +282,7 @@ impl<'a> Teller<'a> {
                  so {origin} overwrote {writer_name}'s"
             ),
             Atom::ReadFrom(..) => format!("{writer_name} overwrote it before {reader}"),
-            Atom::In(_) => format!("{reader} {saw}, which it would have overwritten"),
+            Atom::In(_) | Atom::Took(..) => format!("{reader} {saw}, which it would have overwritten"),
         })
     }
 
@@ -347,7 +350,7 @@ impl<'a> Teller<'a> {
         let txns = match lit.atom {
             Atom::Before(a, b) => [self.terms.txn(a), self.terms.txn(b)],
             Atom::ReadFrom(op, source) => [self.terms.read(op).map(|read| read.txn), source_txn(source)],
-            Atom::In(txn) => [Some(txn), None],
+            Atom::In(txn) | Atom::Took(txn, ..) => [Some(txn), None],
         };
         for txn in txns.into_iter().flatten() {
             self.note(txn);

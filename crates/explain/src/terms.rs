@@ -33,7 +33,10 @@ impl<'h> Terms<'h> {
     }
 
     pub fn key(&self, key: KeyId) -> String {
-        self.history.keys().original(key).to_string()
+        match key.index() < self.history.keys().len() {
+            true => self.history.keys().original(key).to_string(),
+            false => "nothing".into(),
+        }
     }
 
     pub fn value(&self, value: ValueId) -> String {
@@ -63,6 +66,7 @@ impl<'h> Terms<'h> {
             Observed::Mark(mark) => {
                 format!("found {} deleted (mark {})", self.key(read.key), self.value(mark))
             }
+            Observed::Story(..) => format!("saw {}", self.seen(read)),
             Observed::Value(_) | Observed::Live(_) => format!("read {}", self.seen(read)),
         }
     }
@@ -76,7 +80,27 @@ impl<'h> Terms<'h> {
         match read.observed {
             Observed::Absent => format!("no row {key}"),
             Observed::Mark(mark) => format!("{key} deleted (mark {})", self.value(mark)),
+            Observed::Story(story, way) => self.story(read, story, way),
             Observed::Value(value) | Observed::Live(value) => format!("{key} = {}", self.value(value)),
+        }
+    }
+
+    /// What a transaction may have seen of a row that its predicates concern.
+    fn story(&self, read: Read, story: u32, way: u32) -> String {
+        let stories = self.index.stories();
+        let seen = &stories.all()[story as usize].alternatives[way as usize].seen;
+        let key = self.key(read.key);
+        let texts: Vec<String> = seen
+            .iter()
+            .map(|&content| match stories.content(content) {
+                content if content.is_dead => format!("no row {key}"),
+                content => format!("{key} = {}", content.datum),
+            })
+            .collect();
+        match texts.len() {
+            0 => format!("{key} as it never was"),
+            1..=3 => texts.join(" or "),
+            count => format!("{} or one of {} other states of {key}", texts[..2].join(", "), count - 2),
         }
     }
 
@@ -90,13 +114,15 @@ impl<'h> Terms<'h> {
 
     /// `wrote x = 1 over it`, what a transaction did after another one had seen the key.
     pub fn overwrote(&self, txn: TxnId, key: KeyId) -> String {
-        let mut writes = self.index.writes_of(txn).map(|write| self.index.writes()[write]);
-        let Some(write) = writes.find(|write| write.key == key) else {
+        let mut writes = self.index.writes_of(txn);
+        let Some(number) = writes.find(|&write| self.index.writes()[write].key == key) else {
             return format!("wrote {} over it", self.key(key));
         };
-        let (key, value) = (self.key(key), self.value(write.value));
+        let write = self.index.writes()[number];
+        let key = self.key(key);
+        let value = self.index.written(self.history, number).to_string();
         match self.history.op(write.op) {
-            Op::Delete { .. } => format!("deleted {key} after that"),
+            _ if write.is_dead => format!("deleted {key} after that"),
             Op::Insert { .. } => format!("inserted {key} = {value} after that"),
             Op::Append { .. } => format!("appended {value} to {key} after that"),
             _ => format!("wrote {key} = {value} over it"),
@@ -130,10 +156,28 @@ impl<'h> Terms<'h> {
         }
     }
 
+    /// What a transaction did to a row in one of its ways.
+    fn took(&self, txn: TxnId, key: KeyId, way: u32, negated: bool) -> String {
+        let (name, stories) = (self.name(Some(txn)), self.index.stories());
+        let story = stories.find(txn, key).map(|story| &stories.all()[story]);
+        let written = story.and_then(|story| story.alternatives.get(way as usize)?.written);
+        let key = self.key(key);
+        let (did, did_not) = match written.map(|(content, _)| stories.content(content)) {
+            None => (format!("left {key} as it was"), format!("changed {key}")),
+            Some(content) if content.is_dead => (format!("deleted {key}"), format!("did not delete {key}")),
+            Some(content) => {
+                let changed = format!("{key} to {}", content.datum);
+                (format!("changed {changed}"), format!("did not change {changed}"))
+            }
+        };
+        format!("{name} {}", if negated { did_not } else { did })
+    }
+
     /// A literal as a clause of a sentence.
     pub fn say(&self, lit: Lit) -> String {
         match lit.atom {
             Atom::Before(a, b) => self.order(a, b),
+            Atom::Took(txn, key, way) => self.took(txn, key, way, lit.negated),
             Atom::In(txn) => format!(
                 "{} {}",
                 self.name(Some(txn)),

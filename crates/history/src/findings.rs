@@ -31,6 +31,12 @@ pub enum FindingKind {
     RowOutOfBounds,
     /// A row was returned whose value is only the mark of a delete.
     TombstoneServed,
+    /// A predicate read returned a row that does not match.
+    RowNotMatching,
+    /// Nothing that a key ever held explains all that a transaction saw of it, by predicates and otherwise.
+    UnexplainedRow,
+    /// A predicate write changed another number of rows than the database said.
+    WrongRowCount,
 }
 
 impl FindingKind {
@@ -48,6 +54,9 @@ impl FindingKind {
             Self::DuplicatedRow => "duplicated row",
             Self::RowOutOfBounds => "row out of bounds",
             Self::TombstoneServed => "tombstone served as a row",
+            Self::RowNotMatching => "row that does not match",
+            Self::UnexplainedRow => "unexplained row",
+            Self::WrongRowCount => "wrong row count",
         }
     }
 }
@@ -85,8 +94,11 @@ impl fmt::Display for Sentence<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (finding, history) = (self.finding, self.history);
         let txn = history.txn_label(finding.txn);
-        let key = history.keys().original(finding.key);
-        let value = history.values().original(finding.value);
+        let key = match finding.key.index() < history.keys().len() {
+            true => history.keys().original(finding.key).to_string(),
+            false => "nothing".into(),
+        };
+        let value = history.values().original(finding.value).to_string();
         let other = finding.other.map(|op| history.txn_label(history.txn_of(op))).unwrap_or_default();
         match finding.kind {
             FindingKind::DuplicatedElement => {
@@ -97,6 +109,12 @@ impl fmt::Display for Sentence<'_> {
             }
             FindingKind::RowOutOfBounds => {
                 return write!(out, "{txn} was given the row {key} by a read of a range that it is not in");
+            }
+            FindingKind::UnexplainedRow => {
+                return write!(out, "nothing that {key} ever held explains all that {txn} saw of it");
+            }
+            FindingKind::WrongRowCount => {
+                return write!(out, "{txn} was told another number of changed rows than there can have been");
             }
             _ => write!(out, "{txn} read {key} = {value}, ")?,
         }
@@ -116,9 +134,12 @@ impl fmt::Display for Sentence<'_> {
             }
             FindingKind::NonRepeatableRead => write!(out, "but had read {} before", self.other_value()),
             FindingKind::TombstoneServed => write!(out, "as a row, which is only the mark of its delete"),
-            FindingKind::DuplicatedElement | FindingKind::DuplicatedRow | FindingKind::RowOutOfBounds => {
-                Ok(())
-            }
+            FindingKind::RowNotMatching => write!(out, "which does not match the predicate"),
+            FindingKind::DuplicatedElement
+            | FindingKind::DuplicatedRow
+            | FindingKind::RowOutOfBounds
+            | FindingKind::UnexplainedRow
+            | FindingKind::WrongRowCount => Ok(()),
         }
     }
 }

@@ -16,7 +16,9 @@ mod scan;
 mod sourceless;
 mod versions;
 
-use crate::{Finding, History, InitialDefault, KeyId, OpId, Outcome, TxnId, ValueId};
+use std::sync::Arc;
+
+use crate::{Datum, Finding, History, InitialDefault, KeyId, OpId, Outcome, Stories, TxnId, ValueId};
 
 pub use observed::Observed;
 pub use versions::{Telling, VersionOrder};
@@ -24,6 +26,9 @@ pub use versions::{Telling, VersionOrder};
 use groups::SelectedGroups;
 use scan::Scan;
 use sourceless::{Elsewhere, GuessedInitial, written_values};
+
+/// The value of a write by predicate that nobody saw.
+const UNSEEN: ValueId = ValueId(u32::MAX);
 
 /// A read of a key in a transaction that did not write it before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -87,6 +92,9 @@ pub struct Index {
     version_order: Vec<VersionOrder>,
     listed: Vec<(OpId, TxnId)>,
     first_of_list: Option<OpId>,
+    stories: Arc<Stories>,
+    /// For each story the alternative that is taken to be true.
+    choice: Vec<u32>,
     findings: Vec<Finding>,
     unindexed: Option<OpId>,
 }
@@ -94,15 +102,23 @@ pub struct Index {
 const NO_GROUP: u32 = u32::MAX;
 
 impl Index {
-    /// Derives the index.
+    /// Derives the index; of each story the first alternative is taken.
     pub fn of(history: &History) -> Self {
-        let mut index = Self::default();
+        let stories = Stories::of(history);
+        let choice = vec![0; stories.all().len()];
+        Self::choosing(history, Arc::new(stories), choice)
+    }
+
+    /// Derives the index, with these alternatives of the stories.
+    pub fn choosing(history: &History, stories: Arc<Stories>, choice: Vec<u32>) -> Self {
+        let mut index = Self { unindexed: stories.refused(), stories, choice, ..Self::default() };
         let list_reads = Scan::new(history).run(&mut index);
         index.group_writes(history);
         index.find_sources(history);
         index.values = Vec::new();
         index.order_lists(history, &list_reads);
         index.order_recorded_versions(history);
+        index.count_rows(history);
         index.findings.sort_by_key(|finding| finding.read);
         index.findings.dedup_by_key(|finding| (finding.read, finding.key));
         index
@@ -160,6 +176,29 @@ impl Index {
     /// transaction whose elements it has.
     pub fn listed(&self) -> &[(OpId, TxnId)] {
         &self.listed
+    }
+
+    /// What transactions did to keys that predicates of them may concern.
+    pub fn stories(&self) -> &Arc<Stories> {
+        &self.stories
+    }
+
+    /// For each story the alternative that is taken to be true.
+    pub fn choice(&self) -> &[u32] {
+        &self.choice
+    }
+
+    /// What a final write left, as a person would write it.
+    pub fn written(&self, history: &History, write: usize) -> Datum {
+        let write = self.writes[write];
+        match self.stories.find(write.txn, write.key) {
+            Some(story) => {
+                let alternative = &self.stories.all()[story].alternatives[self.choice[story] as usize];
+                let content = alternative.written.map(|(content, _)| self.stories.content(content));
+                content.map_or(Datum::Nil, |content| content.datum.clone())
+            }
+            None => history.values().original(write.value),
+        }
     }
 
     /// The first operation on a list, if there are any.
@@ -234,6 +273,9 @@ impl Index {
         for (number, read) in self.reads.iter().enumerate() {
             let group = self.read_group[number];
             let initial = match history.initial().value_of(read.key) {
+                Some(value) if matches!(read.observed, Observed::Story(..)) => {
+                    self.is_in_story(history, read.observed, value, value == ValueId::NIL)
+                }
                 Some(value) => read.observed.allows_initial(value),
                 None => guessed.may_be(read),
             };
@@ -248,6 +290,29 @@ impl Index {
             let elsewhere = Elsewhere::of(history, &sourceless);
             let findings = sourceless.iter().map(|read| elsewhere.explain(history, read, &guessed));
             self.findings.extend(findings);
+        }
+    }
+
+    /// The rows that predicate writes changed are as many as the database said.
+    fn count_rows(&mut self, history: &History) {
+        let stories = self.stories.clone();
+        for count in stories.counts() {
+            let is_match = |&&story: &&u32| {
+                let way = self.choice[story as usize] as usize;
+                stories.all()[story as usize].alternatives[way].matched.contains(&count.op)
+            };
+            if count.stories.iter().filter(is_match).count() as u64 == count.count {
+                continue;
+            }
+            let key = count.stories.first().map_or(KeyId(0), |&story| stories.all()[story as usize].key);
+            self.findings.push(Finding {
+                kind: crate::FindingKind::WrongRowCount,
+                txn: history.txn_of(count.op),
+                read: count.op,
+                key,
+                value: ValueId::NIL,
+                other: None,
+            });
         }
     }
 

@@ -16,6 +16,7 @@ mod intern;
 mod model;
 mod ops;
 mod predicate;
+mod stories;
 mod summary;
 mod times;
 
@@ -29,5 +30,6 @@ pub use intern::{Keys, Values};
 pub use model::{History, Outcome};
 pub use ops::{Bound, Change, Op, PredicateRead, PredicateWrite, RangeRead, Row};
 pub use predicate::{Interval, Predicate, PredicateError, Subject};
+pub use stories::{Alternative, Content, RowCount, Stories, Story};
 pub use summary::Summary;
 pub use times::{Clock, OpTimes, TxnTimes};

@@ -7,6 +7,7 @@ mod engine;
 mod guess;
 mod known;
 mod options;
+mod predicates;
 mod problem;
 mod proof;
 mod refute;
@@ -64,8 +65,9 @@ pub fn verify(
     if let Some(op) = index.unindexed().or(of_list) {
         return Err(Unsupported { op });
     }
-    if level.sessions {
-        return Ok(engine::decide(history, index, level, &Links::All, options));
-    }
-    Ok(unordered::decide(history, index, level, options))
+    let engine = |index: &Index| match level.sessions {
+        true => engine::decide(history, index, level, &Links::All, options),
+        false => unordered::decide(history, index, level, options),
+    };
+    Ok(predicates::decide(history, index, level, options, &engine))
 }

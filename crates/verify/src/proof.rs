@@ -163,10 +163,16 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
 
     /// A read without a source, or an answer that contradicts its own transaction.
     pub(crate) fn finding_rule(&self, finding: &Finding) -> Rule {
+        if finding.kind == FindingKind::WrongRowCount {
+            return Rule::RowCount(finding.read);
+        }
         let (history, index) = (self.evidence.problem.history, self.evidence.problem.index);
         let is_answer = matches!(
             finding.kind,
-            FindingKind::DuplicatedRow | FindingKind::RowOutOfBounds | FindingKind::NonRepeatableRead
+            FindingKind::DuplicatedRow
+                | FindingKind::RowOutOfBounds
+                | FindingKind::RowNotMatching
+                | FindingKind::NonRepeatableRead
         );
         let is_it = |&read: &usize| {
             let read = index.reads()[read];

@@ -1,4 +1,5 @@
-//! The engine against the brute-force oracle on histories of ranges, inserts, deletes, lists and recorded versions.
+//! The engine against the brute-force oracle on histories of ranges, inserts, deletes, lists, recorded versions and
+//! predicates.
 //! Every verdict's certificate is checked. `ISOSCOPE_SOAK=200000` asks for that many random histories per level.
 
 use std::cell::Cell;
@@ -70,4 +71,19 @@ fn soak_lists() {
 #[test]
 fn soak_versions() {
     agreement(Content::Versions, 0.7);
+}
+
+#[test]
+fn soak_predicates() {
+    agreement(Content::Predicates, 0.0);
+}
+
+#[test]
+fn soak_columns() {
+    agreement(Content::Columns, 0.0);
+}
+
+#[test]
+fn soak_mixed() {
+    agreement(Content::Mixed, 0.0);
 }

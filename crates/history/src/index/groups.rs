@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Index, NO_GROUP, Observed};
+use super::{FinalWrite, Index, NO_GROUP, Observed};
 use crate::{History, KeyId, ValueId};
 
 /// Groups selected from the writes of a key.
@@ -41,6 +41,7 @@ impl Index {
         let is_plain = match read.observed {
             _ if version.is_some() => false,
             Observed::Value(_) => true,
+            Observed::Story(..) => false,
             // Nil is no row, and without marks there are none.
             Observed::Live(ValueId::NIL) | Observed::Mark(_) => false,
             // Without marks, whatever leaves no row leaves nil, and everything else is a row.
@@ -62,6 +63,34 @@ impl Index {
         }
     }
 
+    /// Whether a content is one that a story may have seen.
+    pub(super) fn is_in_story(
+        &self,
+        history: &History,
+        observed: Observed,
+        value: ValueId,
+        is_dead: bool,
+    ) -> bool {
+        let content = self.stories.content_of(history, value, is_dead);
+        content.is_some_and(|content| self.sees(observed, content))
+    }
+
+    fn is_in_story_of_write(&self, history: &History, observed: Observed, write: &FinalWrite) -> bool {
+        match self.stories.find(write.txn, write.key) {
+            None => self.is_in_story(history, observed, write.value, write.is_dead),
+            Some(story) => {
+                let alternative = &self.stories.all()[story].alternatives[self.choice[story] as usize];
+                alternative.written.is_some_and(|(content, _)| self.sees(observed, content))
+            }
+        }
+    }
+
+    fn sees(&self, observed: Observed, content: u32) -> bool {
+        let Observed::Story(story, alternative) = observed else { return false };
+        let story = &self.stories.all()[story as usize];
+        story.alternatives[alternative as usize].seen.binary_search(&content).is_ok()
+    }
+
     fn has_marks(&self, key: KeyId) -> bool {
         self.is_marked.get(key.index()).is_some_and(|&is_marked| is_marked)
     }
@@ -81,7 +110,11 @@ impl Index {
         writes.retain(|&write| {
             let write = &self.writes[write as usize];
             let has_version = |version| history.op_version(write.op) == Some(version);
-            observed.allows(write) && version.is_none_or(has_version)
+            let is_allowed = match observed {
+                Observed::Story(..) => self.is_in_story_of_write(history, observed, write),
+                observed => observed.allows(write),
+            };
+            is_allowed && version.is_none_or(has_version)
         });
         writes.sort_unstable();
         let group = if writes.is_empty() { NO_GROUP } else { self.selected.push(writes.into_iter()) };

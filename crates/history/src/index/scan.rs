@@ -5,8 +5,11 @@
 //! it is one more read, and both must be explained.
 
 use super::lists::ListRead;
-use super::{ExternalRead, FinalWrite, Index, Observed};
-use crate::{Bound, Finding, FindingKind, History, KeyId, Op, OpId, Outcome, RangeRead, TxnId, ValueId};
+use super::{ExternalRead, FinalWrite, Index, Observed, UNSEEN};
+use crate::{
+    Bound, Finding, FindingKind, History, KeyId, Op, OpId, Outcome, Predicate, PredicateRead, RangeRead, Row,
+    TxnId, ValueId,
+};
 
 /// The pass over the operations.
 pub(super) struct Scan<'h> {
@@ -34,6 +37,8 @@ struct Touch {
 }
 
 const NO_WRITE: u32 = u32::MAX;
+/// A story tells of the key.
+const IN_STORY: u32 = u32::MAX - 1;
 
 impl<'h> Scan<'h> {
     pub(super) fn new(history: &'h History) -> Self {
@@ -55,9 +60,11 @@ impl<'h> Scan<'h> {
         index.write_start.push(0);
         for txn in self.history.txns() {
             if self.history.outcome(txn) != Outcome::Aborted {
+                self.open_stories(index, txn);
                 for (id, op) in self.history.ops(txn) {
                     self.visit(index, txn, id, op);
                 }
+                self.close_stories(index, txn);
             }
             index.read_start.push(index.reads.len() as u32);
             index.write_start.push(index.writes.len() as u32);
@@ -87,8 +94,56 @@ impl<'h> Scan<'h> {
             }
             Op::ReadList { key, list: Some(list) } => self.visit_list(index, txn, id, key, list),
             Op::RangeRead(range) => self.visit_range(index, txn, id, range),
-            Op::PredicateRead(_) | Op::PredicateWrite(_) => index.unindexed = index.unindexed.or(Some(id)),
+            Op::PredicateRead(read) => self.visit_predicate(index, txn, id, read),
+            Op::PredicateWrite(_) => {}
         }
+    }
+
+    /// Keys that a story of the transaction tells of are left out of the scan.
+    fn open_stories(&mut self, index: &Index, txn: TxnId) {
+        for story in index.stories.of_txn(txn) {
+            let key = index.stories.all()[story].key;
+            self.touched[key.index()] = Touch { stamp: txn.0, write: IN_STORY, ..self.touched[key.index()] };
+        }
+    }
+
+    /// One read and at most one write of each story.
+    fn close_stories(&mut self, index: &mut Index, txn: TxnId) {
+        let stories = index.stories.clone();
+        for number in stories.of_txn(txn) {
+            let story = &stories.all()[number];
+            let chosen = index.choice[number];
+            let alternative = &story.alternatives[chosen as usize];
+            let key = story.key;
+            if let Some((content, op)) = alternative.written {
+                let content = stories.content(content);
+                let value = self.history.values().get(&content.datum).unwrap_or(UNSEEN);
+                index.writes.push(FinalWrite { txn, key, value, is_dead: content.is_dead, op });
+            }
+            if !stories.sees_anything(story, alternative) {
+                let observed = Observed::Story(number as u32, chosen);
+                index.reads.push(ExternalRead { txn, key, observed, op: story.op });
+            }
+        }
+    }
+
+    /// A row that is returned twice, or does not match, is wrong by itself.
+    fn visit_predicate(&mut self, index: &mut Index, txn: TxnId, op: OpId, read: &PredicateRead) {
+        let Ok(predicate) = Predicate::parse(&read.predicate) else { return };
+        let rows = read.rows.as_deref().unwrap_or_default();
+        let mut keys: Vec<KeyId> = rows.iter().map(|row| row.key).collect();
+        keys.sort_unstable();
+        let repeated = keys.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
+        let is_wrong = |row: &&Row| {
+            row.is_dead || !predicate.matches(self.datum(row.key), &self.history.values().original(row.value))
+        };
+        let mismatch = rows.iter().find(is_wrong);
+        let finding = |kind, key, value| Finding { kind, txn, read: op, key, value, other: None };
+        let findings = [
+            repeated.map(|key| finding(FindingKind::DuplicatedRow, key, ValueId::NIL)),
+            mismatch.map(|row| finding(FindingKind::RowNotMatching, row.key, row.value)),
+        ];
+        index.findings.extend(findings.into_iter().flatten());
     }
 
     /// What the transaction at hand knows of a key.
@@ -102,10 +157,14 @@ impl<'h> Scan<'h> {
 
     fn visit_write(&mut self, index: &mut Index, write: FinalWrite) {
         if write.is_dead && write.value != ValueId::NIL {
+            // Also where a story tells of it: what is marked is marked.
             index.is_marked.resize(self.touched.len(), false);
             index.is_marked[write.key.index()] = true;
         }
         let touch = self.touch(write.txn, write.key);
+        if touch.write == IN_STORY {
+            return;
+        }
         let number = match touch.write {
             NO_WRITE => {
                 index.writes.push(write);
@@ -124,6 +183,9 @@ impl<'h> Scan<'h> {
         if touch.stamp != txn.0 {
             self.touched[key.index()] = Touch { stamp: txn.0, op, seen: observed, ..touch };
             index.reads.push(ExternalRead { txn, key, observed, op });
+            return;
+        }
+        if touch.write == IN_STORY {
             return;
         }
         let kind = match touch.write {

@@ -90,6 +90,7 @@ impl Elsewhere {
         let (own, others): (Vec<OpId>, Vec<OpId>) =
             overwritten.partition(|&op| history.txn_of(op) == read.txn);
         let (kind, other) = match (self.aborted.get(&what), others.first(), own.first()) {
+            _ if matches!(read.observed, Observed::Story(..)) => (FindingKind::UnexplainedRow, None),
             _ if self.is_live_mark(history, read) => (FindingKind::TombstoneServed, None),
             (Some(&op), _, _) => (FindingKind::AbortedRead, Some(op)),
             (_, Some(&op), _) => (FindingKind::IntermediateRead, Some(op)),

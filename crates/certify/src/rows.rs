@@ -1,0 +1,158 @@
+//! The store for histories with predicates: transactions are run on the rows themselves.
+//!
+//! What a predicate write changes depends on what it sees, so a transaction is run at its begin, operation by operation,
+//! on the rows with its own changes in them; every answer must be the one it had, and what it wrote takes effect at its
+//! commit. Costs a look at every row for each predicate.
+
+use history::{Content, Datum, History, KeyId, Op, OpId, Predicate, Row, TxnId, ValueId};
+
+use crate::{Flaw, Place};
+
+/// What a transaction wrote: keys with what they hold from then on.
+type Writes = Vec<(KeyId, Content)>;
+
+pub(crate) struct Rows<'h> {
+    history: &'h History,
+    held: Vec<Content>,
+    /// For each key the place of the commit that wrote it last.
+    since: Vec<Option<u32>>,
+    /// What transactions that have begun will write.
+    open: Vec<Option<Writes>>,
+}
+
+impl<'h> Rows<'h> {
+    /// The initial state.
+    pub fn new(history: &'h History) -> Self {
+        let initial = |(key, _): (KeyId, &Datum)| {
+            let value = history.initial().value_of(key).unwrap_or(ValueId::NIL);
+            Content::row(history.values().original(value))
+        };
+        Self {
+            history,
+            held: history.keys().iter().map(initial).collect(),
+            since: vec![None; history.keys().len()],
+            open: vec![None; history.txn_count()],
+        }
+    }
+
+    /// Runs a transaction on the rows.
+    pub fn begin(&mut self, txn: TxnId) -> Result<(), Flaw> {
+        let mut run = Run { history: self.history, held: &self.held, own: Vec::new() };
+        for (id, op) in self.history.ops(txn) {
+            if !run.step(id, &op)? {
+                return Err(Flaw::new(Place::Read(id), "at its begin the answer is another one"));
+            }
+        }
+        let own = run.own;
+        self.open[txn.index()] = Some(own);
+        Ok(())
+    }
+
+    /// What a transaction that has begun writes takes effect; gives back the keys, each with the place since which it
+    /// held what it did.
+    pub fn commit(&mut self, txn: TxnId, place: u32) -> Vec<(KeyId, Option<u32>)> {
+        let writes = self.open[txn.index()].take().unwrap_or_default();
+        let mut before = Vec::with_capacity(writes.len());
+        for (key, content) in writes {
+            self.held[key.index()] = content;
+            before.push((key, self.since[key.index()].replace(place)));
+        }
+        before
+    }
+}
+
+struct Run<'r, 'h> {
+    history: &'h History,
+    held: &'r [Content],
+    own: Writes,
+}
+
+impl Run<'_, '_> {
+    fn held(&self, key: KeyId) -> &Content {
+        let own = self.own.iter().find(|(written, _)| *written == key);
+        own.map_or(&self.held[key.index()], |(_, content)| content)
+    }
+
+    fn put(&mut self, key: KeyId, content: Content) {
+        match self.own.iter_mut().find(|(written, _)| *written == key) {
+            Some(own) => own.1 = content,
+            None => self.own.push((key, content)),
+        }
+    }
+
+    fn value(&self, value: ValueId) -> Datum {
+        self.history.values().original(value)
+    }
+
+    fn keys(&self) -> impl Iterator<Item = KeyId> + use<> {
+        (0..self.held.len()).map(KeyId::from_index)
+    }
+
+    /// Does an operation; whether its answer is the one it had.
+    fn step(&mut self, id: OpId, op: &Op<'_>) -> Result<bool, Flaw> {
+        match *op {
+            Op::Read { key, value: Some(value) } => Ok(self.held(key).datum == self.value(value)),
+            Op::Write { key, value } | Op::Insert { key, value } => {
+                self.put(key, Content::row(self.value(value)));
+                Ok(true)
+            }
+            Op::Delete { key, tombstone } => {
+                let datum = self.value(tombstone.unwrap_or(ValueId::NIL));
+                self.put(key, Content { is_dead: true, datum });
+                Ok(true)
+            }
+            Op::RangeRead(range) => {
+                let Some(rows) = &range.rows else { return Ok(true) };
+                let is_inside = |key: KeyId| range.contains(self.history.keys().original(key));
+                Ok(self.is_answer(rows, is_inside, |key, held| is_inside(key) && !held.is_dead))
+            }
+            Op::PredicateRead(read) => {
+                let Some(rows) = &read.rows else { return Ok(true) };
+                let predicate = parse(id, &read.predicate)?;
+                let is_match = |key: KeyId, held: &Content| self.matches(&predicate, key, held);
+                Ok(self.is_answer(rows, |key| is_match(key, self.held(key)), is_match))
+            }
+            Op::PredicateWrite(write) => {
+                let predicate = parse(id, &write.predicate)?;
+                let matching = self.keys().filter(|&key| self.matches(&predicate, key, self.held(key)));
+                let matching: Vec<KeyId> = matching.collect();
+                for &key in &matching {
+                    let changed = write.change.apply(&self.held(key).datum);
+                    self.put(key, Content::row(changed));
+                }
+                let is_count = write.row_count.is_none_or(|count| count == matching.len() as u64);
+                let is_keys = write.keys.as_ref().is_none_or(|keys| {
+                    keys.len() == matching.len() && matching.iter().all(|key| keys.contains(key))
+                });
+                Ok(is_count && is_keys)
+            }
+            _ => Ok(true),
+        }
+    }
+
+    fn matches(&self, predicate: &Predicate, key: KeyId, held: &Content) -> bool {
+        !held.is_dead && predicate.matches(self.history.keys().original(key), &held.datum)
+    }
+
+    /// Whether rows are those that are expected, and what a delete left where it may be shown.
+    fn is_answer(
+        &self,
+        rows: &[Row],
+        may_be_shown: impl Fn(KeyId) -> bool,
+        is_expected: impl Fn(KeyId, &Content) -> bool,
+    ) -> bool {
+        let mut shown: Vec<KeyId> = rows.iter().map(|row| row.key).collect();
+        shown.sort_unstable();
+        let is_right = |row: &Row| {
+            let held = self.held(row.key);
+            may_be_shown(row.key) && held.is_dead == row.is_dead && held.datum == self.value(row.value)
+        };
+        shown.windows(2).all(|pair| pair[0] != pair[1])
+            && rows.iter().all(is_right)
+            && self.keys().all(|key| !is_expected(key, self.held(key)) || shown.binary_search(&key).is_ok())
+    }
+}
+
+fn parse(op: OpId, predicate: &Datum) -> Result<Predicate, Flaw> {
+    Predicate::parse(predicate).map_err(|error| Flaw::new(Place::Op(op), error.to_string()))
+}
