@@ -205,14 +205,29 @@ pub fn no_engine(level: NamedLevel) -> Failure {
 
 fn unsupported(history: &History, op: OpId) -> Failure {
     let txn = history.txn_label(history.txn_of(op));
-    let what = match history.op(op) {
-        history::Op::Append { .. } | history::Op::ReadList { .. } => "lists that are appended to",
-        history::Op::RangeRead(_) => "reads of key ranges",
-        history::Op::PredicateRead(_) | history::Op::PredicateWrite(_) => "reads and writes by predicate",
-        _ => "operations of this kind",
+    let txn = crate::terminal::visible(&txn);
+    let why = match history.op(op) {
+        history::Op::Append { .. } | history::Op::ReadList { .. } => {
+            "has a list of a kind that is not decided yet: an element that is appended twice, a list that does not \
+             start empty or is also written as a whole, lists together with predicates, or any list under prefix \
+             consistency"
+                .to_owned()
+        }
+        history::Op::PredicateRead(history::PredicateRead { predicate, .. })
+        | history::Op::PredicateWrite(history::PredicateWrite { predicate, .. }) => {
+            match history::Predicate::parse(predicate) {
+                Err(error) => format!("has a predicate without a meaning: {error}"),
+                Ok(_) => "has a predicate, which is not decided where initial values are unknown or rows can have \
+                          thousands of contents"
+                    .into(),
+            }
+        }
+        _ if history.op_version(op).is_some() => {
+            "tells a version of its key, and not all writes of the key do, or two tell the same one".into()
+        }
+        _ => "saw what may be the initial value of a key, and so did another transaction of unknown outcome, with \
+              another value"
+            .into(),
     };
-    Failure::new(format!(
-        "{} uses {what}, which isoscope reads and converts but does not decide yet",
-        crate::terminal::visible(&txn)
-    ))
+    Failure::new(format!("{txn} {why}; `isoscope convert` can write the history without it"))
 }

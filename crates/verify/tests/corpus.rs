@@ -31,6 +31,20 @@ fn named_histories_and_counterexamples() {
     assert!(count > 100, "{count}");
 }
 
+/// Ranges, lists, versions and predicates, among them the predicate schedules.
+#[test]
+fn histories_of_rows() {
+    let mut count = 0;
+    for case in testkit::corpus::rows() {
+        for &(name, expected) in &case.verdicts {
+            let Some(level) = Level::named(name) else { continue };
+            count += 1;
+            assert_eq!(holds(&case.history, &level), expected, "{} at {name}", case.name);
+        }
+    }
+    assert!(count > 100, "{count}");
+}
+
 #[test]
 fn recordings_of_the_manifest() {
     for recording in testkit::corpus::recordings() {
