@@ -309,7 +309,7 @@ fn a_predicate_that_did_not_return_a_row_saw_one_that_does_not_match() {
 fn what_a_predicate_write_did_comes_in_cases() {
     let level = Level::SERIALIZABLE;
     // Whether b changed x is open: it came before a or after it.
-    let open = history("init *=nil\na: i(x)=1\nb: u(v = 1)=2\nc: r(x)=1");
+    let open = history("init *=nil\na: i(x)=1\nb: pw(v = 1)=2\nc: r(x)=1");
     passes(&open, level, &holds("t1 t0 t2", ""));
     passes(&open, level, &holds("t0 t2 t1", ""));
     fails(&open, level, &holds("t0 t1 t2", ""), "at its begin the answer is another one");
