@@ -339,7 +339,8 @@ impl UnknownInitial {
         let mut unknown =
             Self { ever_written: EverWritten::of(history), pinned: vec![None; history.keys().len()] };
         for read in reads.iter().filter(|read| history.outcome(read.txn) == Outcome::Committed) {
-            if !unknown.ever_written.contains(read.key, read.look.value()) {
+            let may_be = read.look.fits(Held::initially(read.look.value()));
+            if may_be && !unknown.ever_written.contains(read.key, read.look.value()) {
                 unknown.pinned[read.key.index()].get_or_insert(read.look.value());
             }
         }
@@ -351,8 +352,9 @@ impl UnknownInitial {
             Some(value) => read.look.fits(Held::initially(value)),
             // A row that was deleted later may have been missing at first.
             None => {
-                read.look.fits(Held::initially(ValueId::NIL))
-                    || !self.ever_written.contains(read.key, read.look.value())
+                let value = read.look.value();
+                let is_unwritten = value == ValueId::NIL || !self.ever_written.contains(read.key, value);
+                is_unwritten && read.look.fits(Held::initially(value))
             }
         }
     }

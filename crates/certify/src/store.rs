@@ -69,8 +69,13 @@ impl<'h> Store<'h> {
             Some(held) => flaw(self.wrong(key, look, held)),
             None => {
                 let is_written = |all: &EverWritten| all.contains(key, look.value());
-                let may_be_missing = look.fits(Held::initially(ValueId::NIL));
-                if !may_be_missing && self.ever_written.as_ref().is_some_and(is_written) {
+                let is_written = self.ever_written.as_ref().is_some_and(is_written);
+                if !look.fits(Held::initially(look.value())) {
+                    return flaw(
+                        "it must see the initial state, and that is no deleted row and no row of nil".into(),
+                    );
+                }
+                if look.value() != ValueId::NIL && is_written {
                     return flaw("it must see the initial value, but somebody wrote what it saw".into());
                 }
                 self.cells[key.index()].held = Some(Held::initially(look.value()));

@@ -339,7 +339,7 @@ impl Index {
         for outcome in [Outcome::Committed, Outcome::Unknown] {
             for read in self.reads.iter().filter(|read| history.outcome(read.txn) == outcome) {
                 let value = read.observed.value();
-                if !written.contains(&(read.key, value)) {
+                if read.observed.allows_initial(value) && !written.contains(&(read.key, value)) {
                     guessed.read_of[read.key.index()].get_or_insert((read.op, value));
                 }
             }
@@ -351,7 +351,9 @@ impl Index {
             let is_other =
                 |(first, seen)| seen != value && history.outcome(history.txn_of(first)) == Outcome::Unknown;
             let may_be = value == ValueId::NIL || !written.contains(&(read.key, value));
-            may_be && guessed.read_of[read.key.index()].is_some_and(is_other)
+            may_be
+                && read.observed.allows_initial(value)
+                && guessed.read_of[read.key.index()].is_some_and(is_other)
         };
         self.unindexed = self.unindexed.or(self.reads.iter().find(is_doubtful).map(|read| read.op));
         guessed

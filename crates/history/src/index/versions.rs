@@ -39,10 +39,11 @@ impl Index {
         if !history.has_versions() {
             return;
         }
-        let mut seen: Vec<(KeyId, i64, OpId)> = Vec::new();
+        let mut seen: Vec<(KeyId, i64, OpId, bool)> = Vec::new();
         for (number, read) in self.reads.iter().enumerate() {
             let version = history.op_version(read.op);
-            seen.extend(version.map(|version| (read.key, version, read.op)));
+            let is_initial = self.sources(number).initial;
+            seen.extend(version.map(|version| (read.key, version, read.op, is_initial)));
             self.unindexed = self.unindexed.or(version.and_then(|_| self.twofold(history, number)));
         }
         seen.sort_unstable();
@@ -61,7 +62,7 @@ impl Index {
         (sources.initial && sources.writes.iter().any(is_unknown)).then(|| self.reads[read].op)
     }
 
-    fn order_versions_of(&mut self, history: &History, key: KeyId, seen: &[(KeyId, i64, OpId)]) {
+    fn order_versions_of(&mut self, history: &History, key: KeyId, seen: &[(KeyId, i64, OpId, bool)]) {
         let writes = self.writes_to(key);
         let placed = writes
             .iter()
@@ -76,7 +77,7 @@ impl Index {
             all_differ && placed.len() == writes.len() && self.is_plain_initial(history, &placed, seen);
         if !is_whole {
             // A place that only some tell, or that two writes share, needs more than an order of writes.
-            let first = seen.first().map(|&(.., op)| op);
+            let first = seen.first().map(|&(_, _, op, _)| op);
             let first = first.or(placed.first().map(|&(_, write)| self.writes[write as usize].op));
             self.unindexed = self.unindexed.or(first);
         }
@@ -99,11 +100,10 @@ impl Index {
         &self,
         history: &History,
         placed: &[(i64, u32)],
-        seen: &[(KeyId, i64, OpId)],
+        seen: &[(KeyId, i64, OpId, bool)],
     ) -> bool {
-        let is_written = |version: i64| placed.binary_search_by_key(&version, |&(known, _)| known).is_ok();
-        let mut of_initial =
-            seen.iter().map(|&(_, version, _)| version).filter(|&version| !is_written(version));
+        let of_initial = seen.iter().filter(|&&(.., is_initial)| is_initial);
+        let mut of_initial = of_initial.map(|&(_, version, ..)| version);
         let Some(first) = of_initial.next() else { return true };
         let is_known = |&(version, write): &(i64, u32)| {
             version > first || history.outcome(self.writes[write as usize].txn) == Outcome::Committed
