@@ -347,7 +347,12 @@ pub(crate) struct EverWritten(Vec<(KeyId, ValueId)>);
 impl EverWritten {
     pub fn of(history: &History) -> Self {
         let all = history.txns().flat_map(|txn| writes(history, txn));
-        let mut all: Vec<_> = all.map(|(key, held, _)| (key, held.value)).collect();
+        // What leaves no row leaves nil, whatever its mark.
+        let all = all.flat_map(|(key, held, _)| {
+            let gone = held.is_dead.then_some((key, ValueId::NIL));
+            gone.into_iter().chain([(key, held.value)])
+        });
+        let mut all: Vec<_> = all.collect();
         all.sort_unstable();
         all.dedup();
         Self(all)

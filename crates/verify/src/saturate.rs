@@ -278,11 +278,15 @@ impl<'p, 'a> Saturation<'p, 'a> {
         if self.reach.is_noted(from, to) {
             return Ok(());
         }
-        if self.reach.is_noted(to, from) {
+        let is_backward = self.reach.is_noted(to, from);
+        // An edge into the line of time cannot be told alone: the sweep finds the cycle that it closes.
+        if is_backward && reason != Reason::Time {
             return Err(Contradiction::Backward { from, to, reason });
         }
         let edge = self.known.add(from, to, reason);
-        self.reach.note(from, to);
+        if !is_backward {
+            self.reach.note(from, to);
+        }
         self.fresh.push(edge);
         Ok(())
     }

@@ -96,6 +96,9 @@ fn unknown_outcomes() {
         "a: w(x)=0\na: w(x)=0 unknown\nb: w(x)=1 unknown\nb: r(x)=0\nb: r(x)=1",
         "init *=?\na: r(y)=0\nb: w(y)=0 abort",
         "init *=?\na: r(x)=1 unknown\nb: r(x)=0",
+        // A commit that must have been contradicts a clock.
+        "init y=0\na: d(y) @[?,13..?]\na: i(y)=0 unknown @[?..8,?]\na: r(y)=0",
+        "a: w(1)=1^4 @[?..4,27..?]\nb: r(1)=1 @[?..14,?]\nc: w(1)=1^2 unknown @[?,8..?]",
     ];
     for text in histories {
         let history = formats::notation::parse(text).expect("the notation is right");

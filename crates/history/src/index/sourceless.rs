@@ -5,10 +5,17 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{ExternalRead, Observed};
 use crate::{Finding, FindingKind, History, KeyId, Op, OpId, Outcome, TxnId, ValueId};
 
-/// What anybody wrote, even in vain.
+/// What anybody wrote, even in vain; a delete leaves no row, whatever its mark.
 pub(super) fn written_values(history: &History) -> FxHashSet<(KeyId, ValueId)> {
-    let ops = history.txns().flat_map(|txn| history.ops(txn));
-    ops.filter_map(|(_, op)| Some((op.key()?, op.written().or(op.value_appended())?))).collect()
+    let mut written = FxHashSet::default();
+    for (_, op) in history.txns().flat_map(|txn| history.ops(txn)) {
+        let (Some(key), Some(value)) = (op.key(), op.written().or(op.value_appended())) else { continue };
+        written.insert((key, value));
+        if matches!(op, Op::Delete { .. }) {
+            written.insert((key, ValueId::NIL));
+        }
+    }
+    written
 }
 
 /// For each key whose initial value is unknown, a read that saw it.

@@ -115,11 +115,11 @@ impl Saturation<'_, '_> {
 
     /// A read can only have come from there: it is a known read from now on. What follows is left to the caller.
     pub(super) fn settle(&mut self, read: u32, source: u32) -> Result<(), Contradiction> {
+        self.settled += 1;
+        self.problem.source[read as usize] = source;
         if source != INITIAL && !self.problem.is_in(self.problem.writer(source)) {
             self.take_in(self.problem.writer(source), Need::Read(read))?;
         }
-        self.settled += 1;
-        self.problem.source[read as usize] = source;
         if source == INITIAL {
             return Ok(());
         }
@@ -145,7 +145,13 @@ impl Saturation<'_, '_> {
 
     /// An unknown transaction must have committed: its writes count for everybody, and its reads must be explained.
     pub(super) fn take_in(&mut self, txn: TxnId, because: Need) -> Result<(), Contradiction> {
-        if !self.problem.hands_on(txn) {
+        // All that a derivation asks for is in place before the first edge that may contradict another.
+        let hands_on = self.problem.hands_on(txn);
+        self.problem.status[txn.index()] = Status::In;
+        self.problem.needed.push((txn, because));
+        self.is_stale = true;
+        self.has_taken_in = true;
+        if !hands_on {
             let shape = self.problem.shape;
             for later in self.problem.session_followers(txn) {
                 self.add(shape.commit(txn), shape.begin(later), Reason::Session)?;
@@ -153,16 +159,12 @@ impl Saturation<'_, '_> {
             let edges = self.maybe_edges.clone().into_iter().filter(|edge| edge.txn == txn);
             edges.into_iter().try_for_each(|edge| self.add(edge.from, edge.to, Reason::Time))?;
         }
-        self.problem.status[txn.index()] = Status::In;
-        self.problem.needed.push((txn, because));
         self.add_told(txn)?;
         for &(op, listed) in self.problem.index.listed() {
             if self.problem.history.txn_of(op) == txn && !self.problem.is_in(listed) {
                 self.take_in(listed, Need::Listed(op))?;
             }
         }
-        self.is_stale = true;
-        self.has_taken_in = true;
         for open in 0..self.problem.open.len() as u32 {
             if self.problem.source[self.problem.open[open as usize].read as usize] == OPEN {
                 self.wake(open);
