@@ -1,7 +1,7 @@
 //! Litmus schedules: small interleavings of transactions that show an anomaly if the database allows it.
 //!
 //! A [`Schedule`] is data, in a notation of its own ([`notation`]); a [`Runner`] asks its steps of real sessions one by
-//! one, and goes on with the others while a session waits; [`judge`] says what came of it. Nothing is taken on trust:
+//! one, and goes on with the others while a session waits; [`judge()`] says what came of it. Nothing is taken on trust:
 //! whether an outcome is serializable is found by running the committed transactions one after another, in every order,
 //! on a table in memory ([`serial`]).
 

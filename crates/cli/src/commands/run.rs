@@ -22,7 +22,7 @@ use answer::Answer;
 #[derive(Args, Debug)]
 #[command(after_help = workloads_help())]
 pub struct Arguments {
-    /// A configuration file in TOML; lists are sweeps, [[run]] sections are several runs, flags stand above it
+    /// A configuration file in TOML; lists are sweeps, `[[run]]` sections are several runs, flags stand above it
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// The database, such as sqlite:test.db, postgres://user:password@host/name, mysql://..., exec:PROGRAM or
