@@ -24,42 +24,40 @@ fn postgresql() {
     let Some(database) = server("ISOSCOPE_TEST_POSTGRES") else { return };
     assert_eq!(database.describe().product, "PostgreSQL");
     assert_eq!(default_setting(&*database).name, "read-committed");
-    for (name, loses_updates, skews_writes) in [
+    let settings = [
         ("read-uncommitted", true, true),
         ("read-committed", true, true),
         ("repeatable-read", false, true),
         ("serializable", false, false),
-    ] {
-        let setting = setting(&*database, name);
-        check_statements(&*database, &setting, "statements");
-        check_failures(&*database, &setting, "failures");
-        check_lost_update(&*database, &setting, "lost", loses_updates);
-        check_write_skew(&*database, &setting, "skew", skews_writes);
-        count_updates(&*database, &setting, "count");
-    }
-    check_watcher(&*database, "repeatable-read");
-    check_dropped_connection(&*database, "repeatable-read");
+    ];
+    check_all(&*database, &settings);
 }
 
 #[test]
 fn mariadb() {
     let Some(database) = server("ISOSCOPE_TEST_MARIADB") else { return };
     assert_eq!(default_setting(&*database).name, "repeatable-read");
-    for (name, loses_updates, skews_writes) in [
+    let settings = [
         ("read-uncommitted", true, true),
         ("read-committed", true, true),
         ("repeatable-read", true, true),
         ("serializable", false, false),
-    ] {
-        let setting = setting(&*database, name);
-        check_statements(&*database, &setting, "statements");
-        check_failures(&*database, &setting, "failures");
-        check_lost_update(&*database, &setting, "lost", loses_updates);
-        check_write_skew(&*database, &setting, "skew", skews_writes);
-        count_updates(&*database, &setting, "count");
+    ];
+    check_all(&*database, &settings);
+}
+
+/// The whole suite at each setting, with whether it loses updates and whether it skews writes.
+fn check_all(database: &dyn Database, settings: &[(&str, bool, bool)]) {
+    for &(name, loses_updates, skews_writes) in settings {
+        let setting = setting(database, name);
+        check_statements(database, &setting, "statements");
+        check_failures(database, &setting, "failures");
+        check_lost_update(database, &setting, "lost", loses_updates);
+        check_write_skew(database, &setting, "skew", skews_writes);
+        count_updates(database, &setting, "count");
     }
-    check_watcher(&*database, "repeatable-read");
-    check_dropped_connection(&*database, "repeatable-read");
+    check_watcher(database, "repeatable-read");
+    check_dropped_connection(database, "repeatable-read");
 }
 
 /// The server says who waits for a lock.

@@ -9,7 +9,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use databases::{Database, Setting, Statement, StatementKind, Url};
+use databases::{Database, FailureKind, Setting, Statement, StatementKind, Url};
 use probe::expect::{Difference, Expectation};
 use probe::{Patience, Report, Suite, TABLE};
 
@@ -87,7 +87,11 @@ pub fn open(urls: &[String]) -> Result<Box<dyn Database>, Failure> {
 }
 
 fn failed(failure: databases::Failure) -> Failure {
-    Failure::new(visible(&failure.to_string()))
+    let text = match failure.kind {
+        FailureKind::Lost | FailureKind::Unknown => ::run::RunError::of("connecting", &failure).to_string(),
+        FailureKind::Aborted | FailureKind::Refused => failure.to_string(),
+    };
+    Failure::new(visible(&text))
 }
 
 fn suites(arguments: &Arguments) -> Result<Vec<Suite>, Failure> {
