@@ -33,7 +33,8 @@ impl Process {
         let output = child.stdout.take().expect("it was asked for");
         let (sender, lines) = sync_channel(1);
         std::thread::spawn(move || read_lines(output, &sender));
-        let (requests, asked) = sync_channel(1);
+        // Room for a few: a program may answer before the thread that writes has taken what was asked.
+        let (requests, asked) = sync_channel(16);
         std::thread::spawn(move || write_lines(input, &asked));
         let timeout = std::env::var("ISOSCOPE_EXEC_TIMEOUT_MS").ok().and_then(|text| text.parse().ok());
         let timeout = Duration::from_millis(timeout.unwrap_or(TIMEOUT_MS));
