@@ -6,6 +6,9 @@ pub mod markdown;
 pub mod sarif;
 pub mod text;
 
+#[cfg(test)]
+mod tests;
+
 use std::io::Write;
 
 use serde::Serialize;

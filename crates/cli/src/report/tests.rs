@@ -1,0 +1,99 @@
+//! Answers that depend on a limit, made without a command and so without a race against its clock.
+
+use std::time::Duration;
+
+use expect_test::{Expect, expect};
+use formats::Format;
+use history::{Index, Summary};
+use verify::Stages;
+
+use super::{NotAsked, Report, json, text};
+use crate::ask::Question;
+use crate::commands::check::rule;
+use crate::exit::Exit;
+use crate::levels::{self, NamedLevel};
+use crate::limits::Limits;
+use crate::load::Subject;
+use crate::terminal::Style;
+
+const WRITE_SKEW: &str = "a: r(x)=0 r(y)=0 w(x)=1\nb: r(x)=0 r(y)=0 w(y)=1\n";
+
+fn subject() -> Subject {
+    let history = formats::notation::parse(WRITE_SKEW).unwrap();
+    Subject {
+        name: "h.txt".to_owned(),
+        summary: Summary::of(&history),
+        history,
+        format: Format::Notation,
+        warnings: Vec::new(),
+        read_time: Duration::ZERO,
+    }
+}
+
+/// What is shown of these levels when a limit was reached before the first was asked.
+fn check(limits: &Limits, asked: &[NamedLevel], show: fn(&Report<'_>) -> String, expected: Expect) {
+    let subject = subject();
+    let index = Index::of(&subject.history);
+    let question = Question {
+        history: &subject.history,
+        index: &index,
+        limits,
+        seed: 0,
+        stages: Stages::default(),
+        clock_skew: 0,
+        threads: 1,
+    };
+    let answers = question.ask(asked, &|_| {}).unwrap();
+    let report = Report {
+        subject: &subject,
+        rulings: answers.into_iter().map(|answer| rule(&question, answer)).collect(),
+        not_asked: vec![NotAsked { level: "strong-si", reason: "the history has no times" }],
+        stats: None,
+    };
+    assert_eq!(report.exit(), Exit::Undecided);
+    expected.assert_eq(&show(&report));
+}
+
+#[test]
+fn a_limit_in_words() {
+    let show = |report: &Report<'_>| {
+        let mut shown = Vec::new();
+        text::write(report, Style::default(), &mut shown).unwrap();
+        String::from_utf8(shown).unwrap()
+    };
+    let asked = ["serializable", "prefix"].map(|name| levels::find(name).unwrap());
+    check(
+        &Limits::start(Some(Duration::ZERO), None).unwrap(),
+        &asked,
+        show,
+        expect![[r#"
+        h.txt: 2 sessions, 2 transactions, 6 operations, 2 keys
+
+          undecided  serializable, prefix: the time limit of 0 ns was reached
+          not asked  strong-si: the history has no times
+    "#]],
+    );
+}
+
+#[test]
+fn a_limit_in_json() {
+    let show = |report: &Report<'_>| {
+        let mut verdicts = json::value(report).unwrap()["verdicts"].take();
+        verdicts[0].as_object_mut().unwrap().remove("time_ms");
+        serde_json::to_string_pretty(&verdicts).unwrap()
+    };
+    let asked = [levels::find("si").unwrap()];
+    check(&Limits::start(None, Some(1)).unwrap(), &asked, show, expect![[r#"
+        [
+          {
+            "anomaly": null,
+            "headline": null,
+            "level": "snapshot-isolation",
+            "participants": [],
+            "reason": "the memory limit of 1 B was reached",
+            "sentences": [],
+            "transactions": [],
+            "verdict": "undecided"
+          }
+        ]"#]]);
+}
