@@ -34,8 +34,10 @@ pub use self::level::simulated_promise;
 
 const REPLICATION_MS: u64 = 5;
 const LOCK_TIMEOUT_MS: u64 = 10_000;
-/// How far a wrong clock is off: much more than a transaction takes.
+/// How far a wrong clock is off at least: much more than a transaction takes.
 const WRONG_CLOCK_NS: i64 = 1_000_000_000;
+/// So many wrong clocks are off by different amounts; later ones are like earlier ones.
+const WRONG_CLOCKS: u64 = 8;
 
 pub(crate) struct Sim {
     url: Url,
@@ -53,6 +55,24 @@ struct Habits {
     seed: u64,
     latency: Duration,
     lock_timeout: Duration,
+}
+
+impl Habits {
+    /// How far the clock of a session is off.
+    ///
+    /// Wrong clocks are spread evenly over the sessions, and the seed says where they begin: with a chance of its own
+    /// for each session, few sessions would often have none, and the fault would not be there.
+    fn clock_offset_ns(&self, session: u32) -> i64 {
+        let skews = self.faults.iter().filter(|(fault, _)| *fault == Fault::ClockSkew);
+        let share = skews.map(|&(_, rate)| rate).sum::<f64>().min(1.0);
+        let first = Random::new(mix(self.seed)).unit();
+        let wrong_before = |session: u32| (first + f64::from(session) * share) as u64;
+        let number = wrong_before(session);
+        match wrong_before(session + 1) > number {
+            true => WRONG_CLOCK_NS * (1 + (number % WRONG_CLOCKS) as i64),
+            false => 0,
+        }
+    }
 }
 
 impl Sim {
@@ -125,9 +145,7 @@ impl Database for Sim {
 
     fn connect(&self, _node: usize) -> Result<Box<dyn Session>, Failure> {
         let number = self.next_session.fetch_add(1, Ordering::Relaxed);
-        let mut random = Random::new(mix(self.habits.seed) ^ u64::from(number));
-        let skews = self.habits.faults.iter().filter(|(fault, _)| *fault == Fault::ClockSkew);
-        let is_skewed = random.chance(skews.map(|&(_, rate)| rate).sum());
+        let random = Random::new(mix(self.habits.seed) ^ u64::from(number));
         Ok(Box::new(SimSession {
             shared: Arc::clone(&self.shared),
             catalog: self.catalog.clone(),
@@ -136,7 +154,7 @@ impl Database for Sim {
             number,
             random,
             last_commit: 0,
-            clock_offset_ns: if is_skewed { WRONG_CLOCK_NS } else { 0 },
+            clock_offset_ns: self.habits.clock_offset_ns(number),
             transaction: None,
         }))
     }

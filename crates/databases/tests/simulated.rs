@@ -112,3 +112,16 @@ fn faults_strike() {
     let skew = faulty("write-skew");
     check_write_skew(&*skew, &default_setting(&*skew), "skew", true);
 }
+
+#[test]
+fn of_five_clocks_one_is_wrong_whatever_the_seed() {
+    for seed in 0..20 {
+        let database = database(&format!("sim:serializable?fault=clock-skew&rate=0.2&seed={seed}"));
+        let offsets: Vec<i64> = (0..10).map(|_| database.connect(0).unwrap().clock_offset_ns()).collect();
+        let wrong = |sessions: &[i64]| sessions.iter().filter(|&&offset| offset != 0).count();
+        assert_eq!((wrong(&offsets[..5]), wrong(&offsets[5..])), (1, 1), "{offsets:?}");
+    }
+    let all_wrong = database("sim:serializable?fault=clock-skew&rate=1");
+    let [one, two] = [0; 2].map(|node| all_wrong.connect(node).unwrap().clock_offset_ns());
+    assert_ne!(one, two, "clocks that are wrong alike are right");
+}

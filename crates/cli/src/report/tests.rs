@@ -83,7 +83,11 @@ fn a_limit_in_json() {
         serde_json::to_string_pretty(&verdicts).unwrap()
     };
     let asked = [levels::find("si").unwrap()];
-    check(&Limits::start(None, Some(1)).unwrap(), &asked, show, expect![[r#"
+    check(
+        &Limits::start(None, Some(1)).unwrap(),
+        &asked,
+        show,
+        expect![[r#"
         [
           {
             "anomaly": null,
@@ -95,5 +99,6 @@ fn a_limit_in_json() {
             "transactions": [],
             "verdict": "undecided"
           }
-        ]"#]]);
+        ]"#]],
+    );
 }

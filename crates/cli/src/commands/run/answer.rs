@@ -148,7 +148,7 @@ fn tone_and_word(judged: &Judged) -> (Tone, &'static str) {
         Some(Decision::Undecided(_)) => (Tone::Unsure, "undecided"),
         None => (
             Tone::Unsure,
-            "not decided, since there is no engine for it yet; nothing that it forbids was found in single reads",
+            "not decided: there is no engine for it yet; single reads show nothing that it forbids",
         ),
     }
 }

@@ -3,27 +3,29 @@
 use std::path::Path;
 use std::time::Instant;
 
+use ::run::forbidden::{forbids, is_of_single_reads};
 use ::run::options::Options;
 use ::run::promises::Promise;
 use history::Index;
 use verify::Stages;
 
 use crate::args::{InputArguments, LimitArguments, ReadingArguments};
-use crate::ask::{Decision, Question, committed_findings};
+use crate::ask::{Answer, Decision, Question, committed_findings};
 use crate::asked::Asked;
 use crate::commands::check::rule;
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
-use crate::levels;
+use crate::levels::{self, NamedLevel};
 use crate::limits::Limits;
 use crate::load::Subject;
 use crate::progress::Progress;
-use crate::report::{Report, Ruling};
+use crate::report::{NotAsked, Report, Ruling};
 
 /// A history with the answers about it.
 pub struct Checked {
     subject: Subject,
     rulings: Vec<Ruling>,
+    not_asked: Vec<NotAsked>,
     /// The levels that the run is judged by; none if nothing is promised and nothing was asked for.
     pub judged: Vec<Judged>,
     /// How long reading and deciding took.
@@ -41,7 +43,12 @@ pub struct Judged {
 impl Checked {
     /// The answers as `check` reports them.
     pub fn report(&self) -> Report<'_> {
-        Report { subject: &self.subject, rulings: self.rulings.clone(), not_asked: Vec::new(), stats: None }
+        Report {
+            subject: &self.subject,
+            rulings: self.rulings.clone(),
+            not_asked: self.not_asked.clone(),
+            stats: None,
+        }
     }
 
     /// The exit code: that of the levels that the run is judged by.
@@ -85,12 +92,49 @@ pub fn check(
     };
     let judged = judged_levels(options, promise);
     let choice = Asked::parse(&asked_levels(options, &judged, promise)?)?.choose(&subject)?;
-    let answers = interrupt::while_deciding(|| question.ask(&choice.named, &|stage| progress.set(stage)))?;
+    let answers = interrupt::while_deciding(|| ask(&question, &choice.named, &|stage| progress.set(stage)))?;
     progress.set("explaining");
-    let rulings: Vec<Ruling> = answers.into_iter().map(|answer| rule(&question, answer)).collect();
+    let rulings: Vec<Ruling> = answers.given.into_iter().map(|answer| rule(&question, answer)).collect();
     let judge = |level: String| Judged { decision: decision(&level, &rulings, &question), level };
-    let judged = judged.into_iter().map(judge).collect();
-    Ok(Checked { subject, rulings, judged, time: started.elapsed() })
+    let judged: Vec<Judged> = judged.into_iter().map(judge).collect();
+    let is_open = |left: &&NotAsked| {
+        judged.iter().any(|judged| judged.level == left.level && judged.decision.is_none())
+    };
+    match (answers.failure, answers.not_asked.iter().find(is_open)) {
+        (Some(failure), Some(_)) => Err(failure),
+        _ => Ok(Checked { subject, rulings, not_asked: answers.not_asked, judged, time: started.elapsed() }),
+    }
+}
+
+/// What the engine said, and what it could not be asked.
+#[derive(Default)]
+struct Answers {
+    given: Vec<Answer>,
+    not_asked: Vec<NotAsked>,
+    /// Why the first of them could not be asked.
+    failure: Option<Failure>,
+}
+
+/// All levels together; if one of them cannot be decided for this history, each alone, so that the others still are.
+fn ask(question: &Question<'_>, levels: &[NamedLevel], progress: &dyn Fn(&str)) -> Result<Answers, Failure> {
+    if let Ok(given) = question.ask(levels, progress) {
+        return Ok(Answers { given, ..Answers::default() });
+    }
+    let mut answers = Answers::default();
+    for level in levels {
+        match question.ask(&[*level], progress) {
+            Ok(given) => answers.given.extend(given),
+            Err(failure) => {
+                let reason = "the history has operations that are not decided at this level";
+                answers.not_asked.push(NotAsked { level: level.name(), reason });
+                answers.failure.get_or_insert(failure);
+            }
+        }
+    }
+    match answers.failure {
+        Some(failure) if answers.given.is_empty() => Err(failure),
+        _ => Ok(answers),
+    }
 }
 
 fn judged_levels(options: &Options, promise: Option<Promise>) -> Vec<String> {
@@ -126,11 +170,12 @@ fn decision(level: &str, rulings: &[Ruling], question: &Question<'_>) -> Option<
     if let Some(ruling) = rulings.iter().find(|ruling| ruling.answer.level == name) {
         return Some(ruling.answer.decision);
     }
-    if committed_findings(question.history, question.index).next().is_some() {
+    let mut findings = committed_findings(question.history, question.index);
+    if findings.any(|finding| forbids(name, finding.kind)) {
         return Some(Decision::Violated);
     }
     let holds = |ruling: &Ruling| {
         ruling.answer.decision == Decision::Holds && levels::implies(&ruling.answer.level, name)
     };
-    rulings.iter().any(holds).then_some(Decision::Holds)
+    (is_of_single_reads(name) || rulings.iter().any(holds)).then_some(Decision::Holds)
 }
