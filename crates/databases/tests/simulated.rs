@@ -2,7 +2,8 @@
 
 mod suite;
 
-use databases::{FailureKind, Url, open, simulated_promise};
+use databases::{FailureKind, Statement, Url, open, simulated_promise};
+use history::{Bound, Datum};
 use suite::*;
 
 #[test]
@@ -124,4 +125,21 @@ fn of_five_clocks_one_is_wrong_whatever_the_seed() {
     let all_wrong = database("sim:serializable?fault=clock-skew&rate=1");
     let [one, two] = [0; 2].map(|node| all_wrong.connect(node).unwrap().clock_offset_ns());
     assert_ne!(one, two, "clocks that are wrong alike are right");
+}
+
+#[test]
+fn a_row_that_came_after_a_scan_is_noticed_also_by_who_deletes_it() {
+    let database = database("sim:serializable");
+    let setting = default_setting(&*database);
+    let table = Tables::prepare(&*database, "phantom").register;
+    let key = Datum::Int(5000);
+    let mut one = database.connect(0).unwrap();
+    one.begin(&setting).unwrap();
+    let everything = Bound::Unbounded;
+    one.execute(&Statement::Range { table: table.clone(), from: everything.clone(), to: everything })
+        .unwrap();
+    let insert = Statement::Insert { table: table.clone(), key: key.clone(), values: vec![5.into()] };
+    transaction(&mut *database.connect(0).unwrap(), &setting, &[insert]);
+    one.execute(&Statement::Delete { table, key }).unwrap();
+    assert_eq!(one.commit().unwrap_err().kind, FailureKind::Aborted);
 }

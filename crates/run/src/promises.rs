@@ -27,14 +27,26 @@ const POSTGRES: &str = "PostgreSQL documentation, 13.2 Transaction Isolation, \
 const MYSQL: &str = "MySQL 8.4 Reference Manual, 17.7.2.1 Transaction Isolation Levels, \
                      https://dev.mysql.com/doc/refman/8.4/en/innodb-transaction-isolation-levels.html";
 const MARIADB: &str = "MariaDB documentation, SET TRANSACTION, Isolation Levels, \
-                       https://mariadb.com/kb/en/set-transaction/";
+                       https://mariadb.com/docs/server/reference/sql-statements/administrative-sql-statements/\
+                       set-commands/set-transaction";
 const SQLITE: &str = "SQLite documentation, Isolation In SQLite, https://www.sqlite.org/isolation.html";
 const FJALL: &str =
-    "fjall documentation, OptimisticTxDatabase: serializable snapshot isolation, https://docs.rs/fjall";
-const REDB: &str = "redb documentation, Database::begin_write: one writer at a time, https://docs.rs/redb";
+    "fjall README, Transactional modes, Optimistic: serializable transactions, https://docs.rs/crate/fjall";
+const REDB: &str = "redb design document, first section: a single isolation level, serializable, https://github.com/cberner/redb/blob/\
+                    master/docs/design.md";
+const DUCKDB: &str = "DuckDB documentation, Transaction Management, Isolation Level, \
+                      https://duckdb.org/docs/current/sql/statements/transactions";
+const TURSO: &str = "Turso Database Manual, Transactions, Concurrent, \
+                     https://github.com/tursodatabase/turso/blob/main/docs/manual.md";
+const SURREALKV: &str = "surrealkv README, Features, Snapshot Isolation, https://docs.rs/crate/surrealkv";
 
+const ROWS_NOT_KEYS: &str = "conflicts are between versions of a row: a key that others have inserted and deleted since \
+                             the snapshot can be inserted again, which snapshot isolation of keys forbids";
 const NOT_SNAPSHOT: &str = "plain reads see one snapshot, but UPDATE, DELETE and locking reads see what others have \
                             committed since, and lost updates are not prevented: this is not snapshot isolation";
+const NOT_SNAPSHOT_UNLESS_ASKED: &str = "plain reads see one snapshot, but UPDATE, DELETE and locking reads see what \
+                                         others have committed since, and lost updates are not prevented, unless \
+                                         innodb_snapshot_isolation is on (from 11.6.2 on it is unless switched off)";
 
 const fn entry(
     product: &'static str,
@@ -60,7 +72,10 @@ const STRICT: &str = "strict-serializable";
 /// All promises. A setting named `*` is any setting of the product.
 const ENTRIES: [Entry; 18] = [
     expecting(entry("PostgreSQL", "serializable", "serializable", POSTGRES), STRICT),
-    expecting(entry("PostgreSQL", "repeatable-read", "snapshot-isolation", POSTGRES), "strong-si"),
+    remarking(
+        expecting(entry("PostgreSQL", "repeatable-read", "snapshot-isolation", POSTGRES), "strong-si"),
+        ROWS_NOT_KEYS,
+    ),
     entry("PostgreSQL", "read-committed", "read-committed", POSTGRES),
     remarking(
         entry("PostgreSQL", "read-uncommitted", "read-committed", POSTGRES),
@@ -71,25 +86,15 @@ const ENTRIES: [Entry; 18] = [
     entry("MySQL", "read-committed", "read-committed", MYSQL),
     entry("MySQL", "read-uncommitted", "read-uncommitted", MYSQL),
     expecting(entry("MariaDB", "serializable", "serializable", MARIADB), STRICT),
-    remarking(entry("MariaDB", "repeatable-read", "read-committed", MARIADB), NOT_SNAPSHOT),
+    remarking(entry("MariaDB", "repeatable-read", "read-committed", MARIADB), NOT_SNAPSHOT_UNLESS_ASKED),
     entry("MariaDB", "read-committed", "read-committed", MARIADB),
     entry("MariaDB", "read-uncommitted", "read-uncommitted", MARIADB),
     expecting(entry("SQLite", "*", "serializable", SQLITE), STRICT),
     expecting(entry("fjall", "*", "serializable", FJALL), STRICT),
     expecting(entry("redb", "*", "serializable", REDB), STRICT),
-    entry(
-        "DuckDB",
-        "*",
-        "snapshot-isolation",
-        "DuckDB documentation, Transaction Management, https://duckdb.org/docs/stable/sql/statements/transactions",
-    ),
-    entry(
-        "turso",
-        "*",
-        "snapshot-isolation",
-        "turso documentation, BEGIN CONCURRENT, https://docs.turso.tech",
-    ),
-    entry("surrealkv", "*", "snapshot-isolation", "surrealkv documentation, https://docs.rs/surrealkv"),
+    entry("DuckDB", "*", "snapshot-isolation", DUCKDB),
+    entry("turso", "*", "snapshot-isolation", TURSO),
+    entry("surrealkv", "*", "snapshot-isolation", SURREALKV),
 ];
 
 /// What is promised of a setting of a product; `None` if isoscope does not know.
@@ -124,7 +129,8 @@ mod tests {
         assert_eq!(promise("PostgreSQL", "nonsense"), None);
         for product in ["MySQL", "MariaDB"] {
             let promise = promise(product, "repeatable-read").unwrap();
-            assert_eq!((promise.level, promise.remark), ("read-committed", Some(NOT_SNAPSHOT)));
+            assert_eq!(promise.level, "read-committed");
+            assert!(promise.remark.unwrap().contains("lost updates are not prevented"));
         }
     }
 

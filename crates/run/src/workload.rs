@@ -10,7 +10,7 @@ use drive::simulate::{Config, ConfigError, Operations, preset};
 
 use crate::attempt::{Attempt, KeyedRow, Stop};
 use crate::relation::Relation;
-use crate::workloads::{bank, planned, predicates, rubis, tpcc, twitter};
+use crate::workloads::{bank, planned, predicates, rooms, rubis, tpcc, twitter};
 
 /// A kind of load.
 pub trait Workload: Send + Sync {
@@ -51,6 +51,7 @@ pub struct Named {
 enum Base {
     Preset(&'static str),
     Predicates,
+    Rooms,
     Bank,
     Tpcc,
     Twitter,
@@ -58,7 +59,7 @@ enum Base {
 }
 
 /// All workloads.
-pub const WORKLOADS: [Named; 17] = [
+pub const WORKLOADS: [Named; 18] = [
     named("general", "reads and writes of 8 operations, unique values", Base::Preset("general")),
     named(
         "blindw-rm",
@@ -77,6 +78,11 @@ pub const WORKLOADS: [Named; 17] = [
         "blindw-pred",
         "BlindW by condition: SELECT and UPDATE of the rows in a range of a column",
         Base::Predicates,
+    ),
+    named(
+        "pred-skew",
+        "SELECT of the rows in a range of a column, then UPDATE of one row: predicate write skew",
+        Base::Rooms,
     ),
     named(
         "range-b",
@@ -119,6 +125,7 @@ impl Named {
             Base::Predicates => {
                 Config { keys: 1000, operations_per_transaction: (4, 4), ..Config::default() }
             }
+            Base::Rooms => Config { keys: 16, read_only_share: 0.0, ..Config::default() },
             Base::Bank => Config { keys: 20, read_share: 0.3, ..Config::default() },
             Base::Tpcc => Config { keys: 1000, ..Config::default() },
             Base::Twitter => Config { keys: 1000, ..Config::default() },
@@ -139,6 +146,7 @@ impl Named {
         Ok(match self.base {
             Base::Preset(_) => Box::new(planned::Planned::new(config)),
             Base::Predicates => Box::new(predicates::Predicates::new(&config)),
+            Base::Rooms => Box::new(rooms::Rooms::new(&config)),
             Base::Bank => Box::new(bank::Bank::new(&config)),
             Base::Tpcc => Box::new(tpcc::Tpcc::new(&config)),
             Base::Twitter => Box::new(twitter::Twitter::new(&config)),

@@ -2,48 +2,93 @@
 
 mod common;
 
-use certify::Level;
+use ::drive::simulate::Fault;
 use common::{drive, holds};
+use databases::simulated_promise;
+use run::workload::WORKLOADS;
+
+/// Whether everything is to be tried.
+fn is_long() -> bool {
+    std::env::var_os("ISOSCOPE_SOAK").is_some()
+}
 
 /// How many seeds each.
 fn seeds() -> u64 {
-    std::env::var("ISOSCOPE_SOAK").ok().and_then(|count| count.parse().ok()).unwrap_or(2)
+    if is_long() { 20 } else { 2 }
 }
 
 const HOT: &str = "keys=8 operations=4 read-modify-write-share=0.5 sessions=6 transactions=400";
 
+/// A fault with the weakest level that forbids it and can be asked, and the strongest below it that allows it, if it
+/// leaves one whole.
+struct Case {
+    store: &'static str,
+    fault: &'static str,
+    forbidden: &'static str,
+    allowed: Option<&'static str>,
+}
+
+const fn case(
+    store: &'static str,
+    fault: &'static str,
+    forbidden: &'static str,
+    allowed: Option<&'static str>,
+) -> Case {
+    Case { store, fault, forbidden, allowed }
+}
+
+const CASES: [Case; 10] = [
+    case("snapshot", "lost-update", "snapshot-isolation", Some("prefix")),
+    case("serializable", "lost-update", "snapshot-isolation", None),
+    case("serializable", "aborted-read", "read-committed", Some("read-uncommitted")),
+    case("serializable", "dirty-read", "read-committed", Some("read-uncommitted")),
+    // Read atomic forbids it too, but has no engine yet.
+    case("serializable", "fractured-read", "prefix", None),
+    case("serializable", "long-fork", "prefix", None),
+    // A session that does not see its own past is no prefix; snapshots that know no sessions may be old.
+    case("serializable", "stale-read", "prefix", Some("snapshot-isolation")),
+    case("serializable", "lost-commit", "prefix", None),
+    case("serializable", "write-skew", "serializable", Some("session-snapshot-isolation")),
+    case("serializable", "clock-skew", "strict-serializable", Some("session-serializable")),
+];
+
 #[test]
-fn every_fault_is_found() {
-    for (fault, level) in [
-        ("lost-update", "snapshot-isolation"),
-        ("aborted-read", "prefix"),
-        ("fractured-read", "prefix"),
-        ("long-fork", "prefix"),
-        ("dirty-read", "prefix"),
-        ("write-skew", "serializable"),
-        ("stale-read", "strict-serializable"),
-        ("lost-commit", "strict-serializable"),
-    ] {
+fn every_fault_is_found_at_the_weakest_level_that_forbids_it() {
+    for Case { store, fault, forbidden, allowed } in CASES {
         for seed in 1..=seeds() {
-            let url = format!("sim:serializable?fault={fault}&rate=0.2&seed={seed}&latency-us=200");
+            let url = format!("sim:{store}?fault={fault}&rate=0.2&seed={seed}&latency-us=200");
             let ran = drive(&format!("db={url} workload=general seed={seed} {HOT}"));
-            assert_eq!(holds(&ran.history, level), Some(false), "{fault}, seed {seed}");
+            assert_eq!(holds(&ran.history, forbidden), Some(false), "{fault}, {store}, seed {seed}");
+            if let Some(allowed) = allowed {
+                assert_eq!(holds(&ran.history, allowed), Some(true), "{fault}, {store}, seed {seed}");
+            }
         }
     }
 }
 
 #[test]
+fn there_is_a_case_for_every_fault() {
+    for fault in Fault::ALL {
+        assert!(CASES.iter().any(|case| case.fault == fault.name()), "{}", fault.name());
+    }
+}
+
+/// Every setting with every workload in a long run; else each setting with some of its own.
+#[test]
 fn nothing_is_accused_without_a_fault() {
-    let workloads = ["general", "rmw", "bank", "range", "tpcc", "twitter", "rubis"];
-    for setting in ["serial", "serializable", "snapshot", "session-snapshot", "two-phase-locking", "ssi"] {
-        let promised = databases::simulated_promise(setting).unwrap();
-        assert!(Level::named(promised).is_some());
+    let settings = databases::open(&[databases::Url::parse("sim:").unwrap()]).unwrap().settings();
+    for (place, setting) in settings.iter().map(|setting| setting.name.as_str()).enumerate() {
+        let promised = simulated_promise(setting).unwrap();
         for seed in 0..seeds() {
-            let workload = workloads[seed as usize % workloads.len()];
-            let ran = drive(&format!(
-                "db=sim:{setting}?seed={seed} workload={workload} keys=30 sessions=6 transactions=200 seed={seed}"
-            ));
-            assert_eq!(holds(&ran.history, promised), Some(true), "{setting}, {workload}, seed {seed}");
+            let turn = (place * seeds() as usize + seed as usize) % WORKLOADS.len();
+            let chosen = if is_long() { 0..WORKLOADS.len() } else { turn..turn + 1 };
+            for workload in WORKLOADS[chosen].iter().map(|workload| workload.name) {
+                let ran = drive(&format!(
+                    "db=sim:{setting}?seed={seed} workload={workload} keys=30 sessions=6 transactions=150 seed={seed}"
+                ));
+                // Of some levels only what single reads show can be said.
+                assert_ne!(holds(&ran.history, promised), Some(false), "{setting}, {workload}, seed {seed}");
+            }
         }
     }
 }

@@ -7,7 +7,8 @@ use history::Outcome;
 use run::workload::WORKLOADS;
 
 fn transactions() -> u32 {
-    std::env::var("ISOSCOPE_SOAK").ok().and_then(|count| count.parse().ok()).unwrap_or(300)
+    let wanted = std::env::var("ISOSCOPE_SOAK").ok().and_then(|count| count.parse().ok());
+    wanted.unwrap_or(300).min(20_000)
 }
 
 #[test]

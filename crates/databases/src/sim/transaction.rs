@@ -1,6 +1,6 @@
 //! One transaction on the simulated store: the rules of [`drive::simulate`], statement by statement.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::MutexGuard;
 use std::time::{Duration, Instant};
 
@@ -43,6 +43,8 @@ struct Scan {
     to: Bound,
     /// When it was made.
     at: i64,
+    /// Keys that the transaction had written: of these it showed its own rows.
+    own: BTreeSet<u32>,
 }
 
 impl Transaction {
@@ -149,6 +151,7 @@ impl Transaction {
                 from: from.clone(),
                 to: to.clone(),
                 at: world.tick(),
+                own: self.writes.keys().copied().collect(),
             });
         }
         Ok(rows)
@@ -253,8 +256,7 @@ impl Transaction {
 
     fn is_stale(&self, world: &World) -> bool {
         let is_changed = |(key, seen): (&u32, &Seen)| {
-            let is_spared = self.fault == Some(Fault::LostUpdate) && self.writes.contains_key(key);
-            !is_spared && world.store.newest(*key).stamp != seen.stamp
+            !self.overwrites_unseen(key) && world.store.newest(*key).stamp != seen.stamp
         };
         self.reads.iter().any(is_changed) || self.scans.iter().any(|scan| self.has_phantom(world, scan))
     }
@@ -264,12 +266,17 @@ impl Transaction {
         world.keys_between(&scan.table, &scan.from, &scan.to).iter().any(|(_, key)| {
             let stamp = world.store.newest(*key).stamp;
             match self.reads.contains_key(key) {
-                _ if self.writes.contains_key(key) => false,
+                _ if scan.own.contains(key) || self.overwrites_unseen(key) => false,
                 // A later read may know a row that this scan could not see.
                 true => stamp > scan.at,
                 false => stamp != INITIAL_STAMP,
             }
         })
+    }
+
+    /// Whether a fault lets it write over what it has not seen.
+    fn overwrites_unseen(&self, key: &u32) -> bool {
+        self.fault == Some(Fault::LostUpdate) && self.writes.contains_key(key)
     }
 
     /// Waits for a lock; the world is free while it waits.
