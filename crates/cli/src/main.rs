@@ -26,20 +26,35 @@ use std::process::ExitCode;
 
 use args::{Arguments, Command};
 use clap::Parser;
+use databases::hide_secrets;
 use exit::{Exit, Failure};
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(refused) => return refuse(&refused),
+    };
     interrupt::install();
     match run(&arguments.command) {
         Ok(exit) => exit.into(),
         Err(failure) => {
             if !matches!(failure, Failure::BrokenPipe) {
-                eprintln!("{failure}");
+                eprintln!("{}", hide_secrets(&failure.to_string()));
             }
             failure.exit().into()
         }
     }
+}
+
+/// Says what is wrong with a command line, which may hold a URL with its password; or prints help.
+fn refuse(refused: &clap::Error) -> ExitCode {
+    let text = refused.to_string();
+    let shown = hide_secrets(&text);
+    if shown == text {
+        refused.exit();
+    }
+    eprint!("{shown}");
+    Exit::Failed.into()
 }
 
 fn run(command: &Command) -> Result<Exit, Failure> {

@@ -17,6 +17,7 @@ mod postgres;
 mod predicate;
 mod redb;
 mod rows;
+mod secrets;
 mod sim;
 mod sql;
 mod sqlite;
@@ -31,5 +32,6 @@ pub use interface::{
 };
 pub use open::open;
 pub use predicate::{Comparison, Predicate};
+pub use secrets::hide_secrets;
 pub use sim::simulated_promise;
 pub use url::Url;

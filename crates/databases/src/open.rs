@@ -30,6 +30,12 @@ pub fn open(urls: &[Url]) -> Result<Box<dyn Database>, Failure> {
     if urls.len() > 1 {
         return Err(Failure::refused(format!("{first} has no nodes: only servers may have several URLs")));
     }
+    if first.host().is_some() || first.user().is_some() {
+        let scheme = first.scheme();
+        return Err(Failure::refused(format!(
+            "{first}: `{scheme}:` has no server, so no user and no host: expected one of {SCHEMES}"
+        )));
+    }
     match first.scheme() {
         "sqlite" => Ok(Box::new(Sqlite::open(first)?)),
         "exec" => Ok(Box::new(Exec::open(first)?)),

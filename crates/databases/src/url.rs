@@ -7,6 +7,7 @@
 use std::fmt;
 
 use crate::Failure;
+use crate::secrets::{HIDDEN, hide_secrets, is_telling};
 
 /// Where a database is.
 #[derive(Clone, PartialEq, Eq)]
@@ -19,9 +20,6 @@ pub struct Url {
     path: String,
     parameters: Vec<(String, String)>,
 }
-
-/// What is shown in the place of a password.
-const HIDDEN: &str = "***";
 
 impl Url {
     /// Reads a URL. What it complains about never holds the password.
@@ -97,8 +95,10 @@ impl Url {
     pub fn allow_parameters(&self, known: &[&str]) -> Result<(), Failure> {
         match self.parameters.iter().find(|(name, _)| !known.contains(&name.as_str())) {
             None => Ok(()),
+            // A misspelt parameter may hold what a right one would not show.
             Some((name, _)) => Err(Failure::refused(format!(
-                "{self}: no parameter `{name}`; known here: {}",
+                "{}: no parameter `{name}`; known here: {}",
+                Self { parameters: Vec::new(), ..self.clone() },
                 if known.is_empty() { "none".into() } else { known.join(", ") }
             ))),
         }
@@ -122,6 +122,13 @@ impl Url {
     }
 
     fn read_server(&mut self, rest: &str) -> Result<(), Failure> {
+        let authority_end = rest.find(['/', '?']).unwrap_or(rest.len());
+        if rest[authority_end..].contains('@') {
+            return Err(Failure::refused(
+                "no database URL: an @ after the first slash or question mark; in a password these are written \
+                 %2F and %3F, and an @ elsewhere %40",
+            ));
+        }
         let (rest, query) = split_at_first(rest, '?');
         self.read_query(query)?;
         let (authority, path) = split_at_first(rest, '/');
@@ -201,8 +208,12 @@ impl fmt::Display for Url {
             }
             out.write_str("/")?;
         }
-        out.write_str(&self.path)?;
+        match self.scheme == "exec" {
+            true => out.write_str(&hide_secrets(&self.path))?,
+            false => out.write_str(&self.path)?,
+        }
         for (place, (name, value)) in self.parameters.iter().enumerate() {
+            let value = if is_telling(name) { HIDDEN } else { value };
             write!(out, "{}{name}={value}", if place == 0 { '?' } else { '&' })?;
         }
         Ok(())
@@ -277,11 +288,28 @@ mod tests {
     }
 
     #[test]
+    fn what_may_be_a_password_in_the_wrong_place_is_not_shown_either() {
+        for text in [
+            "postgres://ann:1/secret@db/x",
+            "postgres://ann:1?secret@db/x",
+            "postgres://ann@db/x?pass=secret",
+            "exec:prog --password secret --token=secret mysql://ann:secret@db/",
+        ] {
+            let shown = match Url::parse(text) {
+                Ok(url) => format!("{url} {:?}", url.allow_parameters(&[])),
+                Err(failure) => format!("{failure} {failure:?}"),
+            };
+            assert!(!shown.contains("secret"), "{shown}");
+        }
+    }
+
+    #[test]
     fn a_path_and_its_parameters() {
         let url = Url::parse("sqlite:/tmp/a b.db?mode=wal").unwrap();
         assert_eq!((url.scheme(), url.path(), url.parameter("mode")), ("sqlite", "/tmp/a b.db", Some("wal")));
         assert!(url.allow_parameters(&["mode"]).is_ok());
-        assert!(url.allow_parameters(&["cache"]).unwrap_err().message.contains("`mode`"));
+        let refused = url.allow_parameters(&["cache"]).unwrap_err().message;
+        assert!(refused.contains("`mode`") && !refused.contains("wal"), "{refused}");
         let program = Url::parse("exec:python3 a.py --what?x=1").unwrap();
         assert_eq!(program.path(), "python3 a.py --what?x=1");
     }

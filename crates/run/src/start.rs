@@ -29,9 +29,18 @@ pub(crate) fn connect(
     patiently(is_stopped, || database.connect(node))
 }
 
+/// Connects to the next of these nodes that answers; only if none does for a long time, that is a failure.
+pub(crate) fn connect_to_any(
+    database: &dyn Database,
+    nodes: &mut dyn Iterator<Item = usize>,
+) -> Result<Option<Box<dyn Session>>, RunError> {
+    let mut next = || nodes.next().unwrap_or(0);
+    patiently(&|| false, || database.connect(next()))
+}
+
 fn patiently<T>(
     is_stopped: &dyn Fn() -> bool,
-    connect: impl Fn() -> Result<T, Failure>,
+    mut connect: impl FnMut() -> Result<T, Failure>,
 ) -> Result<Option<T>, RunError> {
     let deadline = Instant::now() + PATIENCE;
     let mut pause = FIRST_PAUSE;

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{drive, holds};
+use common::{drive, drive_on, holds};
 
 fn misses_own_writes(history: &history::History) -> bool {
     let index = history::Index::of(history);
@@ -30,6 +30,28 @@ fn postgres_gives_what_it_promises_and_no_more() {
     assert_eq!(holds(&repeatable, "serializable"), Some(false));
     let committed = drive(&format!("db={db} isolation=read-committed {hot}")).history;
     assert_eq!(holds(&committed, "snapshot-isolation"), Some(false));
+    // Predicate write skew: rows that come to match, and rows that do no more.
+    let rooms = "workload=pred-skew sessions=8 transactions=300";
+    let repeatable = drive(&format!("db={db} isolation=repeatable-read {rooms}")).history;
+    assert_eq!(holds(&repeatable, "snapshot-isolation"), Some(true));
+    assert_eq!(holds(&repeatable, "serializable"), Some(false));
+    let serializable = drive(&format!("db={db} isolation=serializable {rooms}")).history;
+    assert_eq!(holds(&serializable, "strict-serializable"), Some(true));
+    several_urls_are_several_nodes(&db);
+}
+
+/// Two URLs of one server are two nodes that know everything at once; connections are cut on both.
+fn several_urls_are_several_nodes(db: &str) {
+    let nodes = [db, db].map(str::to_owned).to_vec();
+    let nemesis = "nemesis=drop-connection=10ms,pause-session=50ms:5ms";
+    let rest = format!("isolation=serializable workload=rmw keys=20 sessions=6 duration=800ms {nemesis}");
+    let ran = drive_on(nodes, &rest);
+    let victims: std::collections::BTreeSet<_> =
+        ran.summary.events.iter().filter_map(|event| event.session).map(|session| session % 2).collect();
+    assert_eq!(victims.len(), 2, "both nodes are struck: {:?}", ran.summary.events);
+    assert!(ran.summary.reconnects > 0 && ran.summary.tally.committed > 0, "{:?}", ran.summary);
+    assert!(ran.summary.has_final_read);
+    assert_eq!(holds(&ran.history, "strict-serializable"), Some(true));
 }
 
 #[test]
@@ -40,6 +62,7 @@ fn mariadb_loses_updates_and_shows_duplicate_values_wrongly() {
     assert_eq!(holds(&ran.history, "snapshot-isolation"), Some(false));
     let ran = drive(&format!("db={db} isolation=serializable {hot}"));
     assert_eq!(holds(&ran.history, "strict-serializable"), Some(true));
+    several_urls_are_several_nodes(&db);
     // MDEV-26642: only where values repeat does a transaction not see its own write.
     let small = "isolation=repeatable-read workload=general operations=6 keys=10 transactions=2000";
     assert!(misses_own_writes(&drive(&format!("db={db} {small} duplicates=1:2")).history));

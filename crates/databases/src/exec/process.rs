@@ -1,6 +1,7 @@
 //! A running program: a line out, a line in, and a limit on both time and length.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
@@ -25,8 +26,13 @@ pub(super) struct Process {
 impl Process {
     pub fn start(words: &[String], url: &Url) -> Result<Self, Failure> {
         let (program, arguments) = words.split_first().expect("a program was named");
-        let started =
-            Command::new(program).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let started = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            // Ctrl-C is for whoever drives it: a program ends when its input does.
+            .process_group(0)
+            .spawn();
         let mut child =
             started.map_err(|error| Failure::refused(format!("exec: cannot start {program}: {error}")))?;
         let input = child.stdin.take().expect("it was asked for");

@@ -51,7 +51,16 @@ pub struct Ran {
 
 /// Runs with these settings, written `name=value name=value`.
 pub fn drive(settings: &str) -> Ran {
-    let options = options(settings);
+    drive_with(&options(settings))
+}
+
+/// The same on the nodes of these URLs.
+pub fn drive_on(nodes: Vec<String>, settings: &str) -> Ran {
+    let options = options(&format!("db=sim: {settings}"));
+    drive_with(&Options { db: nodes, ..options })
+}
+
+fn drive_with(options: &Options) -> Ran {
     let urls: Vec<Url> = options.db.iter().map(|url| Url::parse(url).unwrap()).collect();
     let database = databases::open(&urls).unwrap();
     let settings = database.settings();

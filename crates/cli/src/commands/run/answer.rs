@@ -6,13 +6,13 @@ use ::run::options::Options;
 use ::run::{Ended, Summary};
 use serde_json::{Value, json};
 
-use super::check::{Checked, Judged};
+use super::check::{Checked, Judged, NOT_DECIDED_HERE};
 use super::execute::Executed;
 use crate::ask::Decision;
 use crate::exit::{Exit, Failure};
-use crate::report;
 use crate::terminal::{Style, Tone, visible};
 use crate::units;
+use crate::{levels, report};
 
 /// Where the text begins after the word.
 const COLUMN: usize = 13;
@@ -94,7 +94,7 @@ impl<'o> Answer<'o> {
                 .filter(|_| !is_asked)
                 .map_or_else(String::new, |promise| format!(" ({})", promise.source));
             let what = if is_asked { "asked" } else { "promised" };
-            let text = format!("{}: {}{source}", judged.level, style.paint(tone, word));
+            let text = format!("{}: {}{source}", judged.level, style.paint(tone, &word));
             writeln!(out, "  {what:<width$}{}", style.wrap(&text, 0, COLUMN), width = COLUMN - 2)?;
         }
         if let Some(remark) = promise.and_then(|promise| promise.remark) {
@@ -141,14 +141,17 @@ impl<'o> Answer<'o> {
     }
 }
 
-fn tone_and_word(judged: &Judged) -> (Tone, &'static str) {
+fn tone_and_word(judged: &Judged) -> (Tone, String) {
     match judged.decision {
-        Some(Decision::Holds) => (Tone::Good, "holds"),
-        Some(Decision::Violated) => (Tone::Bad, "violated"),
-        Some(Decision::Undecided(_)) => (Tone::Unsure, "undecided"),
+        Some(Decision::Holds) => (Tone::Good, "holds".into()),
+        Some(Decision::Violated) => (Tone::Bad, "violated".into()),
+        Some(Decision::Undecided(_)) => (Tone::Unsure, "undecided".into()),
+        None if levels::find(&judged.level).is_ok_and(|level| level.engine.is_some()) => {
+            (Tone::Unsure, format!("not decided: {NOT_DECIDED_HERE}"))
+        }
         None => (
             Tone::Unsure,
-            "not decided: there is no engine for it yet; single reads show nothing that it forbids",
+            "not decided: there is no engine for it yet; single reads show nothing that it forbids".into(),
         ),
     }
 }

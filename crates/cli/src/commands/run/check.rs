@@ -21,6 +21,9 @@ use crate::load::Subject;
 use crate::progress::Progress;
 use crate::report::{NotAsked, Report, Ruling};
 
+/// Why a level that has an engine is not decided.
+pub const NOT_DECIDED_HERE: &str = "the history has operations that are not decided at this level";
+
 /// A history with the answers about it.
 pub struct Checked {
     subject: Subject,
@@ -36,7 +39,7 @@ pub struct Checked {
 pub struct Judged {
     /// Its name.
     pub level: String,
-    /// The verdict; `None` if no engine decides the level and nothing else does.
+    /// The verdict; `None` if no engine decides the level, or not for this history, and nothing else does.
     pub decision: Option<Decision>,
 }
 
@@ -96,14 +99,8 @@ pub fn check(
     progress.set("explaining");
     let rulings: Vec<Ruling> = answers.given.into_iter().map(|answer| rule(&question, answer)).collect();
     let judge = |level: String| Judged { decision: decision(&level, &rulings, &question), level };
-    let judged: Vec<Judged> = judged.into_iter().map(judge).collect();
-    let is_open = |left: &&NotAsked| {
-        judged.iter().any(|judged| judged.level == left.level && judged.decision.is_none())
-    };
-    match (answers.failure, answers.not_asked.iter().find(is_open)) {
-        (Some(failure), Some(_)) => Err(failure),
-        _ => Ok(Checked { subject, rulings, not_asked: answers.not_asked, judged, time: started.elapsed() }),
-    }
+    let judged = judged.into_iter().map(judge).collect();
+    Ok(Checked { subject, rulings, not_asked: answers.not_asked, judged, time: started.elapsed() })
 }
 
 /// What the engine said, and what it could not be asked.
@@ -111,30 +108,22 @@ pub fn check(
 struct Answers {
     given: Vec<Answer>,
     not_asked: Vec<NotAsked>,
-    /// Why the first of them could not be asked.
-    failure: Option<Failure>,
 }
 
 /// All levels together; if one of them cannot be decided for this history, each alone, so that the others still are.
 fn ask(question: &Question<'_>, levels: &[NamedLevel], progress: &dyn Fn(&str)) -> Result<Answers, Failure> {
-    if let Ok(given) = question.ask(levels, progress) {
-        return Ok(Answers { given, ..Answers::default() });
-    }
+    let first_failure = match question.ask(levels, progress) {
+        Ok(given) => return Ok(Answers { given, not_asked: Vec::new() }),
+        Err(failure) => failure,
+    };
     let mut answers = Answers::default();
     for level in levels {
         match question.ask(&[*level], progress) {
             Ok(given) => answers.given.extend(given),
-            Err(failure) => {
-                let reason = "the history has operations that are not decided at this level";
-                answers.not_asked.push(NotAsked { level: level.name(), reason });
-                answers.failure.get_or_insert(failure);
-            }
+            Err(_) => answers.not_asked.push(NotAsked { level: level.name(), reason: NOT_DECIDED_HERE }),
         }
     }
-    match answers.failure {
-        Some(failure) if answers.given.is_empty() => Err(failure),
-        _ => Ok(answers),
-    }
+    if answers.given.is_empty() { Err(first_failure) } else { Ok(answers) }
 }
 
 fn judged_levels(options: &Options, promise: Option<Promise>) -> Vec<String> {

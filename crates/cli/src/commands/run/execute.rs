@@ -6,7 +6,7 @@ use ::run::options::Options;
 use ::run::promises::{Promise, promise};
 use ::run::server::Server;
 use ::run::{Control, Job, RunError, Summary, open_with_patience};
-use databases::{Database, Description, Setting, Url};
+use databases::{Database, Description, FailureKind, Setting, Url};
 use history::Datum;
 use record::Recorder;
 
@@ -68,8 +68,15 @@ fn start_server(options: &Options) -> Result<Option<Server>, Failure> {
 
 fn open(urls: &[Url], server: Option<&mut Server>) -> Result<Box<dyn Database>, Failure> {
     match server {
-        None => databases::open(urls)
-            .map_err(|failure| Failure::new(RunError::of("connecting", &failure).to_string())),
+        None => databases::open(urls).map_err(|failure| {
+            let nodes: Vec<String> = urls.iter().map(Url::to_string).collect();
+            let doing = match failure.kind {
+                // Why a URL is refused says the driver, who knows what of it may be shown.
+                FailureKind::Refused => "connecting".to_owned(),
+                _ => format!("connecting to {}", nodes.join(", ")),
+            };
+            Failure::new(RunError::of(&doing, &failure).to_string())
+        }),
         Some(server) => open_with_patience(urls, &interrupt::is_asked).map_err(|error| {
             Failure::new(format!("{error}; what the server said is in {}", server.log().display()))
         }),
