@@ -9,6 +9,7 @@ mod history;
 mod levels;
 mod measure;
 mod predicates;
+mod recording;
 mod reject;
 mod synth;
 mod table;
@@ -18,8 +19,17 @@ use std::path::PathBuf;
 use crate::run::{Done, cargo, expect_success, target};
 
 /// The names of the suites.
-pub const SUITES: [&str; 8] =
-    ["formats", "serializable", "snapshot", "predicates", "ablation", "reject", "scaling", "synth"];
+pub const SUITES: [&str; 9] = [
+    "formats",
+    "serializable",
+    "snapshot",
+    "predicates",
+    "ablation",
+    "reject",
+    "scaling",
+    "synth",
+    "recording",
+];
 
 /// How to measure.
 #[derive(Clone, Debug)]
@@ -78,6 +88,7 @@ impl Bench {
             "reject" => reject::run(self),
             "scaling" => levels::scaling(self),
             "synth" => synth::run(self),
+            "recording" => recording::run(self),
             other => Err(format!("the suite {other} is listed but not written")),
         }
     }
