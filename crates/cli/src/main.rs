@@ -50,7 +50,8 @@ fn main() -> ExitCode {
 fn refuse(refused: &clap::Error) -> ExitCode {
     let text = refused.to_string();
     let shown = hide_secrets(&text);
-    if shown == text {
+    // Help has passwords only in its examples.
+    if shown == text || !refused.use_stderr() {
         refused.exit();
     }
     eprint!("{shown}");
