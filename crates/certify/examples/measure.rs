@@ -108,7 +108,7 @@ fn circle() -> (History, Certificate) {
     let cycle = (0..TXNS).map(|txn| Lit::before(Node((txn + 1) % TXNS), Node(txn)));
     steps.push(Step { clause: cycle.collect(), rule: Rule::Cycle });
     steps.push(Step { clause: Vec::new(), rule: Rule::Derived((0..=2 * TXNS).collect()) });
-    (builder.finish(), Certificate::Violated { steps })
+    (builder.finish(), Certificate::Violated { steps, keys: None })
 }
 
 fn read_steps(op: OpId, source: u32, txn: u32) -> [Step; 2] {

@@ -223,5 +223,8 @@ pub enum Certificate {
     Violated {
         /// The derivation; a step uses only earlier ones.
         steps: Vec<Step>,
+        /// The only keys that are looked at, ascending, in a history with predicates; without it all. What contradicts
+        /// itself in these does so in all.
+        keys: Option<Vec<KeyId>>,
     },
 }

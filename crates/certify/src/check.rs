@@ -6,7 +6,7 @@
 //! lists, times a logarithm. A million transactions of eight operations take 1.1 s, a derivation of two million steps
 //! 4.9 s (`examples/measure.rs`, on a busy machine).
 
-use history::{History, Stories};
+use history::{History, Scope};
 
 use crate::{Certificate, Flaw, Level, observe, replay, rules, times};
 
@@ -15,12 +15,14 @@ use crate::{Certificate, Flaw, Level, observe, replay, rules, times};
 /// The verdict is the certificate's own: [`Certificate::Holds`] or [`Certificate::Violated`].
 pub fn check(history: &History, level: &Level, certificate: &Certificate) -> Result<(), Flaw> {
     times::refuse_senseless(level)?;
-    let stories = Stories::of(history);
-    observe::refuse_unsupported(history, &stories, level)?;
+    observe::refuse_unsupported(history, level)?;
     match certificate {
         Certificate::Holds { order, committed_unknown } => {
             replay::check(history, level, order, committed_unknown)
         }
-        Certificate::Violated { steps } => rules::check(history, &stories, level, steps),
+        Certificate::Violated { steps, keys } => {
+            let scope = Scope { keys: keys.as_deref(), clock_skew: level.window() };
+            rules::check(history, &observe::stories(history, &scope)?, level, steps)
+        }
     }
 }

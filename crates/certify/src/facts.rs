@@ -102,6 +102,7 @@ impl<'h> Facts<'h> {
     fn add_reads(&mut self, observer: &mut Observer, txn: TxnId) -> Result<(), Flaw> {
         let history = self.history;
         let (reads, contradictions, appenders) = (&mut self.reads, &mut self.contradictions, &self.appenders);
+        let stories = self.stories;
         for number in self.stories.of_txn(txn) {
             let story = &self.stories.all()[number];
             if let Some(way) = self.ways[number] {
@@ -111,6 +112,7 @@ impl<'h> Facts<'h> {
         }
         observer.visit(history, self.stories, txn, |seen| {
             match seen {
+                Seen::External { key, .. } if stories.leaves_out(key) => {}
                 Seen::External { op, key, look } => {
                     let is_list = matches!(history.op(op), Op::ReadList { .. });
                     let made_of = || appenders.as_ref().and_then(|all| all.made_of(history, op));
@@ -129,7 +131,7 @@ impl<'h> Facts<'h> {
             let version = if history.has_versions() { history.op_version(op) } else { None };
             Write { txn, key, held, version, content: None, is_possible_only: false }
         });
-        let mut own: Vec<Write> = own.filter(|write| self.stories.find(txn, write.key).is_none()).collect();
+        let mut own: Vec<Write> = own.filter(|write| self.is_by_key(txn, write.key)).collect();
         // The last write of a key is the final one: reversed, it is the first of its key, which `dedup` keeps.
         own.reverse();
         own.sort_by_key(|write| write.key);
@@ -138,6 +140,11 @@ impl<'h> Facts<'h> {
         for number in self.stories.of_txn(txn) {
             self.add_told(number);
         }
+    }
+
+    /// Whether no story tells what a transaction did to a key, and it is not left out.
+    fn is_by_key(&self, txn: TxnId, key: KeyId) -> bool {
+        !self.stories.leaves_out(key) && self.stories.find(txn, key).is_none()
     }
 
     /// What a story's transaction writes: in the way that is assumed, or in any.

@@ -93,6 +93,15 @@ impl Level {
         Self { clock_skew, ..self }
     }
 
+    /// The skew with which real time puts whoever ended before another began before it, if it does: then what a
+    /// transaction can have seen of a row is limited (see [`history::Scope`]).
+    pub const fn window(&self) -> Option<i64> {
+        match self.real_time {
+            RealTime::Strict | RealTime::AllButBegins => Some(self.clock_skew),
+            RealTime::Ignored | RealTime::ToCommits => None,
+        }
+    }
+
     /// How many events a transaction has: one if it happens at a point, two if it begins and commits.
     pub const fn events_per_txn(&self) -> u32 {
         match self.core {

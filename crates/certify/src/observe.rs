@@ -4,8 +4,8 @@
 //! taken as a read of each known key between its bounds.
 
 use history::{
-    Datum, History, KeyId, Op, OpId, Outcome, Predicate, PredicateRead, RangeRead, Row, Stories, TxnId,
-    ValueId,
+    Datum, History, KeyId, Op, OpId, Outcome, Predicate, PredicateRead, RangeRead, Row, Scope, Stories,
+    TxnId, ValueId,
 };
 
 use crate::{Flaw, Level, Place};
@@ -322,11 +322,29 @@ pub(crate) fn live_ops(history: &History) -> impl Iterator<Item = (TxnId, OpId, 
     live.flat_map(|txn| history.ops(txn).map(move |(id, op)| (txn, id, op)))
 }
 
+/// The stories of the keys that a derivation speaks of.
+pub(crate) fn stories(history: &History, scope: &Scope<'_>) -> Result<Stories, Flaw> {
+    let is_key = |key: &KeyId| key.index() < history.keys().len();
+    let keys = scope.keys.unwrap_or_default();
+    if !keys.iter().all(is_key) || !keys.is_sorted_by(|left, right| left < right) {
+        return Err(Flaw::new(Place::Whole, "its keys are no keys of the history, ascending"));
+    }
+    let stories = Stories::of(history, scope);
+    match stories.refused() {
+        Some(op) => Err(unsupported_predicate(op)),
+        None => Ok(stories),
+    }
+}
+
+fn unsupported_predicate(op: OpId) -> Flaw {
+    Flaw::new(Place::Op(op), "certificates for this predicate are not supported")
+}
+
 /// Certificates do not speak of lists at levels that do not say what becomes of two appends, nor of predicates without
 /// a meaning.
-pub(crate) fn refuse_unsupported(history: &History, stories: &Stories, level: &Level) -> Result<(), Flaw> {
-    if let Some(op) = stories.refused() {
-        return Err(Flaw::new(Place::Op(op), "certificates for this predicate are not supported"));
+pub(crate) fn refuse_unsupported(history: &History, level: &Level) -> Result<(), Flaw> {
+    if let Some(op) = Stories::refusal(history) {
+        return Err(unsupported_predicate(op));
     }
     for (_, id, op) in live_ops(history) {
         let what = match op {

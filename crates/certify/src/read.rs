@@ -93,12 +93,17 @@ pub fn read(bytes: &[u8]) -> Result<Document, Error> {
     let level = raw.level.meant()?;
     let history = raw.history.parse().map_err(|why: String| meaning("history", why))?;
     let certificate = match (&*raw.verdict, raw.order, raw.committed_unknown, raw.steps) {
-        ("holds", Some(order), Some(unknown), None) => holds(&level, &order, unknown)?,
-        ("violated", None, None, Some(steps)) => violated(&level, steps)?,
+        ("holds", Some(order), Some(unknown), None) if raw.keys.is_none() => holds(&level, &order, unknown)?,
+        ("violated", None, None, Some(steps)) => violated(&level, steps, raw.keys)?,
         ("holds", ..) => {
-            return Err(meaning("verdict", "\"holds\" needs order and committed_unknown, and no steps"));
+            return Err(meaning(
+                "verdict",
+                "\"holds\" needs order and committed_unknown, and neither steps nor keys",
+            ));
         }
-        ("violated", ..) => return Err(meaning("verdict", "\"violated\" needs steps, and nothing else")),
+        ("violated", ..) => {
+            return Err(meaning("verdict", "\"violated\" needs steps, may have keys, and nothing else"));
+        }
         _ => return Err(meaning("verdict", "expected \"holds\" or \"violated\"")),
     };
     Ok(Document { certificate, level, history })
@@ -118,10 +123,10 @@ fn holds(level: &Level, order: &[RawNode], unknown: Vec<u32>) -> Result<Certific
     })
 }
 
-fn violated(level: &Level, raw: Vec<RawStep<'_>>) -> Result<Certificate, Error> {
+fn violated(level: &Level, raw: Vec<RawStep<'_>>, keys: Option<Vec<u32>>) -> Result<Certificate, Error> {
     let step = |(place, raw): (usize, RawStep<'_>)| raw.meant(level, place, true);
     let steps = raw.into_iter().enumerate().map(step).collect::<Result<_, _>>()?;
-    Ok(Certificate::Violated { steps })
+    Ok(Certificate::Violated { steps, keys: keys.map(|keys| keys.into_iter().map(KeyId).collect()) })
 }
 
 /// Only the version, which tells whether the rest can be understood.
@@ -143,6 +148,7 @@ struct RawDocument<'b> {
     verdict: Cow<'b, str>,
     order: Option<Vec<RawNode>>,
     committed_unknown: Option<Vec<u32>>,
+    keys: Option<Vec<u32>>,
     #[serde(borrow)]
     steps: Option<Vec<RawStep<'b>>>,
 }

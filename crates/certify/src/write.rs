@@ -31,8 +31,13 @@ pub fn write(
             write!(out, ",\n \"order\": ")?;
             write_list(order.iter().map(|&node| Quoted(NodeText(node, level.events_per_txn()))), out)?;
         }
-        Certificate::Violated { steps } => {
+        Certificate::Violated { steps, keys } => {
             writeln!(out, " \"verdict\": \"violated\",")?;
+            if let Some(keys) = keys {
+                write!(out, " \"keys\": ")?;
+                write_list(keys.iter().map(|key| key.0), out)?;
+                writeln!(out, ",")?;
+            }
             write!(out, " \"steps\": [")?;
             for (number, step) in steps.iter().enumerate() {
                 out.write_all(if number == 0 { b"\n  " } else { b",\n  " })?;

@@ -88,7 +88,11 @@ fn what_is_wrong_with_a_file_is_said() {
         "the form has version 2, and this program reads version 1",
     );
     refused("\"holds\"", "\"perhaps\"", "verdict: expected \"holds\" or \"violated\"");
-    refused("\"holds\"", "\"violated\"", "verdict: \"violated\" needs steps, and nothing else");
+    refused(
+        "\"holds\"",
+        "\"violated\"",
+        "verdict: \"violated\" needs steps, may have keys, and nothing else",
+    );
     refused("\"verdict\"", "\"verdikt\"", "unknown field `verdikt`");
     refused(
         "\"b0\"",

@@ -449,10 +449,10 @@ fn stages_can_be_switched_off_without_changing_the_answer() {
         WRITE_SKEW,
         "--without everything",
         expect![[r#"
-        --- standard error
-        error: no stage is called "everything"; there are saturate, windows, guess, components, lazy, polarity
-        --- exit 2
-    "#]],
+            --- standard error
+            error: no stage is called "everything"; there are rows, whole, saturate, windows, guess, components, lazy, polarity
+            --- exit 2
+        "#]],
     );
 }
 

@@ -23,7 +23,7 @@ pub use anomaly::Anomaly;
 pub use edge::{Edge, EdgeKind};
 
 use certify::{Certificate, Level, Step};
-use history::{History, Index, TxnId};
+use history::{History, Index, Scope, TxnId};
 
 use terms::Terms;
 
@@ -70,9 +70,13 @@ pub fn explain(
     level: &Level,
     certificate: &Certificate,
 ) -> Option<Explanation> {
-    let Certificate::Violated { steps } = certificate else {
+    let Certificate::Violated { steps, keys } = certificate else {
         return None;
     };
+    // What predicates may have done is told for the keys that the certificate speaks of.
+    let told = history::has_predicates(history)
+        .then(|| Index::about(history, &Scope { keys: keys.as_deref(), clock_skew: level.window() }));
+    let index = told.as_ref().unwrap_or(index);
     match cases::simplest(steps) {
         Some(case) => Some(cases::explain(history, index, level, steps, case)),
         None => Some(explain_steps(history, index, level, steps)),

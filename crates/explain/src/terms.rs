@@ -89,10 +89,12 @@ impl<'h> Terms<'h> {
     fn story(&self, read: Read, story: u32, way: u32) -> String {
         let stories = self.index.stories();
         let seen = &stories.all()[story as usize].alternatives[way as usize].seen;
+        let mut seen: Vec<_> = seen.iter().map(|&content| stories.content(content)).collect();
+        seen.sort_by_key(|content| (!content.is_dead, &content.datum));
         let key = self.key(read.key);
         let texts: Vec<String> = seen
             .iter()
-            .map(|&content| match stories.content(content) {
+            .map(|content| match content {
                 content if content.is_dead => format!("no row {key}"),
                 content => format!("{key} = {}", content.datum),
             })

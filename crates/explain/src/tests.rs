@@ -633,7 +633,7 @@ fn planted_anomalies_are_named() {
 
 /// Breaks a certificate at a random place.
 fn broken(certificate: &Certificate, numbers: &mut Numbers) -> Certificate {
-    let Certificate::Violated { steps } = certificate else {
+    let Certificate::Violated { steps, keys } = certificate else {
         return certificate.clone();
     };
     let mut steps = steps.clone();
@@ -647,7 +647,7 @@ fn broken(certificate: &Certificate, numbers: &mut Numbers) -> Certificate {
             _ => steps[place].rule = Rule::Derived(vec![numbers.below(30) as u32, u32::MAX]),
         }
     }
-    Certificate::Violated { steps }
+    Certificate::Violated { steps, keys: keys.clone() }
 }
 
 #[test]
@@ -659,7 +659,7 @@ fn a_broken_certificate_does_no_harm() {
             let broken = broken(&certificate, &mut numbers);
             assert!(explain(&history, &index, &level, &broken).is_some());
         }
-        let empty = Certificate::Violated { steps: Vec::new() };
+        let empty = Certificate::Violated { steps: Vec::new(), keys: None };
         assert!(explain(&history, &index, &level, &empty).is_some());
     }
 }

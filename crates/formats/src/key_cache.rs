@@ -1,45 +1,34 @@
-//! Remembers the ids of keys, and of values that are rows, by how the input spells them.
+//! Remembers the ids of keys by how the input spells them.
 //!
-//! Interning a text or a row needs it as an owned thing; nearly all of a recording were seen just before, so a lookup by
-//! the bytes spares the copy. The cache has a fixed size, and a thing takes the place of another with the same hash.
+//! Interning a text needs it as an owned thing; nearly all of a recording were seen just before, so a lookup by the bytes
+//! spares the copy. The cache has a fixed size, and a key takes the place of another with the same hash.
 
 use std::hash::Hasher;
 
-use history::{KeyId, ValueId};
+use history::KeyId;
 use rustc_hash::FxHasher;
 
 const SLOTS: usize = 1 << 14;
 
 /// Longer spellings are not worth keeping.
-pub(crate) const LONGEST: usize = 64;
-
-/// Ids by their spelling.
-pub(crate) struct Cache<Id> {
-    slots: Vec<Option<(Box<[u8]>, Id)>>,
-}
+const LONGEST: usize = 64;
 
 /// Ids of keys by their spelling.
-pub(crate) type KeyCache = Cache<KeyId>;
-
-/// Ids of values by their spelling.
-pub(crate) type ValueCache = Cache<ValueId>;
-
-impl<Id> Default for Cache<Id> {
-    fn default() -> Self {
-        Self { slots: Vec::new() }
-    }
+#[derive(Default)]
+pub(crate) struct KeyCache {
+    slots: Vec<Option<(Box<[u8]>, KeyId)>>,
 }
 
-impl<Id: Copy> Cache<Id> {
+impl KeyCache {
     /// The id of what was spelled so, if it is remembered.
     #[inline]
-    pub fn get(&self, spelling: &[u8]) -> Option<Id> {
+    pub fn get(&self, spelling: &[u8]) -> Option<KeyId> {
         let (known, id) = self.slots.get(slot_of(spelling))?.as_ref()?;
         (**known == *spelling).then_some(*id)
     }
 
     /// Remembers an id; one spelling has to mean one thing.
-    pub fn put(&mut self, spelling: &[u8], id: Id) {
+    pub fn put(&mut self, spelling: &[u8], id: KeyId) {
         if spelling.len() > LONGEST || spelling.is_empty() {
             return;
         }

@@ -14,6 +14,7 @@
 
 mod datum;
 mod encode;
+mod flat_row;
 mod json;
 mod line;
 mod ops;

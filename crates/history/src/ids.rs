@@ -43,12 +43,24 @@ dense_id!(
 /// A value. Equal ids are equal values.
 ///
 /// Integers from 0 to 2^31 - 1, which are nearly all values of nearly all recordings, are their own id: they need
-/// neither a table nor a look-up. Any other value has the top bit set, and the rest is its place in [`crate::Values`].
+/// neither a table nor a look-up. Any other value has the top bit set. The next bit tells rows of integers from
+/// everything else, and the rest is the place in [`crate::Values`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ValueId(pub u32);
 
+/// Where a value is kept.
+pub(crate) enum Place {
+    /// Nowhere: the id is the integer.
+    Int(i64),
+    /// In the table of all kinds of things.
+    Table(usize),
+    /// Among the rows of integers.
+    Row(u32),
+}
+
 impl ValueId {
-    pub(crate) const TABLE_BIT: u32 = 1 << 31;
+    const TABLE_BIT: u32 = 1 << 31;
+    pub(crate) const ROW_BIT: u32 = 1 << 30;
 
     /// The absent value: null, nil, a key that does not exist.
     pub const NIL: Self = Self(Self::TABLE_BIT);
@@ -65,7 +77,26 @@ impl ValueId {
         (self.0 & Self::TABLE_BIT == 0).then_some(self.0)
     }
 
-    pub(crate) fn table_index(self) -> Option<usize> {
-        (self.0 & Self::TABLE_BIT != 0).then_some((self.0 & !Self::TABLE_BIT) as usize)
+    /// The place of a row of integers among them; only for those.
+    #[inline]
+    pub fn row_number(self) -> usize {
+        (self.0 & !(Self::TABLE_BIT | Self::ROW_BIT)) as usize
+    }
+
+    pub(crate) fn of_table(index: u32) -> Self {
+        Self(index | Self::TABLE_BIT)
+    }
+
+    pub(crate) fn of_row(number: u32) -> Self {
+        Self(number | Self::TABLE_BIT | Self::ROW_BIT)
+    }
+
+    pub(crate) fn place(self) -> Place {
+        let number = self.0 & !(Self::TABLE_BIT | Self::ROW_BIT);
+        match (self.0 & Self::TABLE_BIT != 0, self.0 & Self::ROW_BIT != 0) {
+            (false, _) => Place::Int(i64::from(self.0)),
+            (true, false) => Place::Table(number as usize),
+            (true, true) => Place::Row(number),
+        }
     }
 }

@@ -18,7 +18,7 @@ mod versions;
 
 use std::sync::Arc;
 
-use crate::{Datum, Finding, History, InitialDefault, KeyId, OpId, Outcome, Stories, TxnId, ValueId};
+use crate::{Datum, Finding, History, InitialDefault, KeyId, OpId, Outcome, Scope, Stories, TxnId, ValueId};
 
 pub use observed::Observed;
 pub use versions::{Telling, VersionOrder};
@@ -102,9 +102,16 @@ pub struct Index {
 const NO_GROUP: u32 = u32::MAX;
 
 impl Index {
-    /// Derives the index; of each story the first alternative is taken.
+    /// Derives the index; of each story the first alternative is taken. Where predicates concern many keys it leaves out
+    /// what was done to keys: nobody can ask about all of them at once.
     pub fn of(history: &History) -> Self {
-        let stories = Stories::of(history);
+        let keys = if Stories::are_few(history) { None } else { Some(&[][..]) };
+        Self::about(history, &Scope { keys, clock_skew: None })
+    }
+
+    /// Derives the index of what was done to the keys in scope; of each story the first alternative is taken.
+    pub fn about(history: &History, scope: &Scope<'_>) -> Self {
+        let stories = Stories::of(history, scope);
         let choice = vec![0; stories.all().len()];
         Self::choosing(history, Arc::new(stories), choice)
     }

@@ -4,12 +4,16 @@
 //! million distinct values are some 330 MB by calculation when they are 64-bit hashes, and nothing when they are small
 //! integers.
 
+mod flat;
+
 use std::hash::{Hash, Hasher};
 
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 
+use crate::ids::Place;
 use crate::{Datum, KeyId, ValueId};
+use flat::FlatRows;
 
 /// Integers below this are found by direct indexing instead of hashing.
 const DIRECT_LIMIT: i64 = 1 << 22;
@@ -153,30 +157,54 @@ impl Keys {
 #[derive(Clone, Debug)]
 pub struct Values {
     table: Table,
+    rows: FlatRows,
 }
 
 impl Default for Values {
     fn default() -> Self {
         let mut table = Table::default();
         table.intern_hashed(Datum::Nil);
-        Self { table }
+        Self { table, rows: FlatRows::default() }
     }
 }
+
+/// Column names, for [`Values::intern_row`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ShapeId(u32);
 
 impl Values {
     /// The value as it was written.
     pub fn original(&self, value: ValueId) -> Datum {
-        match value.table_index() {
-            None => Datum::Int(i64::from(value.0)),
-            Some(index) => self.table.originals[index].clone(),
+        match value.place() {
+            Place::Int(int) => Datum::Int(int),
+            Place::Table(index) => self.table.originals[index].clone(),
+            Place::Row(number) => self.rows.datum(number),
         }
+    }
+
+    /// The names and numbers of a value that is a row of integers.
+    pub fn row(&self, value: ValueId) -> Option<(&[Datum], &[i64])> {
+        match value.place() {
+            Place::Row(number) => Some(self.rows.row(number)),
+            Place::Int(_) | Place::Table(_) => None,
+        }
+    }
+
+    /// All lists of column names that rows have.
+    pub fn shapes(&self) -> impl Iterator<Item = Vec<&Datum>> {
+        let other_rows = self.table.originals.iter().filter_map(|datum| match datum {
+            Datum::Row(columns) => Some(columns.iter().map(|(name, _)| name).collect()),
+            _ => None,
+        });
+        self.rows.shapes().map(|names| names.iter().collect()).chain(other_rows)
     }
 
     /// The id of a value that was seen.
     pub fn get(&self, datum: &Datum) -> Option<ValueId> {
         match datum {
             Datum::Int(int) if ValueId::of_small_int(*int).is_some() => ValueId::of_small_int(*int),
-            _ => self.table.get(datum).map(|row| ValueId(row | ValueId::TABLE_BIT)),
+            Datum::Row(_) if let Some(number) = self.rows.get(datum) => Some(ValueId::of_row(number)),
+            _ => self.table.get(datum).map(ValueId::of_table),
         }
     }
 
@@ -190,18 +218,35 @@ impl Values {
     pub fn intern(&mut self, datum: Datum) -> ValueId {
         match datum {
             Datum::Int(int) => self.intern_int(int),
+            Datum::Row(_) => {
+                let known =
+                    if self.rows.is_full() { self.rows.get(&datum) } else { self.rows.intern(&datum) };
+                known.map_or_else(|| self.intern_hashed(datum), ValueId::of_row)
+            }
             other => self.intern_hashed(other),
         }
     }
 
+    /// The id of column names, if rows of integers with them can be interned as such: they are sorted and not too many.
+    pub fn shape(&mut self, names: &[Datum]) -> Option<ShapeId> {
+        self.rows.shape(names).filter(|_| !self.rows.is_full()).map(ShapeId)
+    }
+
+    /// The id of a row of integers, one for each column name.
+    #[inline]
+    pub fn intern_row(&mut self, shape: ShapeId, cells: &[i64]) -> ValueId {
+        assert!(!self.rows.is_full(), "more than 2^30 different rows");
+        ValueId::of_row(self.rows.intern_cells(shape.0, cells))
+    }
+
     fn intern_hashed(&mut self, datum: Datum) -> ValueId {
         let row = self.table.intern_hashed(datum);
-        assert!(row < ValueId::TABLE_BIT, "more than 2^31 different values");
-        ValueId(row | ValueId::TABLE_BIT)
+        assert!(row < ValueId::ROW_BIT, "more than 2^30 different values");
+        ValueId::of_table(row)
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.table.heap_bytes()
+        self.table.heap_bytes() + self.rows.heap_bytes()
     }
 }
 

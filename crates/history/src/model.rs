@@ -143,7 +143,10 @@ impl History {
     }
 
     /// The transactions of a session, in session order.
-    pub fn session_txns(&self, session: SessionId) -> impl ExactSizeIterator<Item = TxnId> + use<> {
+    pub fn session_txns(
+        &self,
+        session: SessionId,
+    ) -> impl DoubleEndedIterator<Item = TxnId> + ExactSizeIterator + use<> {
         (self.session_start[session.index()]..self.session_start[session.index() + 1]).map(TxnId)
     }
 
@@ -256,6 +259,11 @@ impl History {
     /// Whether any operation carries its version.
     pub fn has_versions(&self) -> bool {
         !self.ops.version.is_empty()
+    }
+
+    /// Whether anything is read or written by predicate.
+    pub fn has_predicates(&self) -> bool {
+        !self.side.predicate_reads.is_empty() || !self.side.predicate_writes.is_empty()
     }
 
     /// Whether any delete left a mark.

@@ -2,21 +2,24 @@
 //!
 //! A predicate read that did not return a row saw a version of it that does not match; a predicate write changes a row
 //! or not, and to what, by the version it sees. Both are told by the *story* of a transaction and a key: the transaction
-//! is run on each content that the key can have, and the contents that give all the answers it had are put together by
-//! what they lead to. Each such *alternative* is one read (of any of its contents) and at most one write. A story with
+//! is run on each content that the key can have held, and the contents that give all the answers it had are put together
+//! by what they lead to. Each such *alternative* is one read (of any of its contents) and at most one write. A story with
 //! one alternative leaves nothing open; which of several is true is for an engine to find out.
 //!
-//! Keys whose contents never match a predicate are not concerned by it, so a story is made only where a content does.
-//! What a key can hold is its initial state, what is written to it, and what predicate writes make of these, until
-//! nothing new comes. Costs one evaluation for each predicate and content.
+//! What a key can hold is its initial state, what is written to it, and what predicate writes make of these
+//! (`stories/close.rs`); where real time counts, only what nobody can have overwritten before the transaction began
+//! (`stories/sweep.rs`), which leaves a few contents of thousands. Stories of different keys do not depend on each other,
+//! so a [`Scope`] can leave out keys, and with them all that was done to them: what contradicts itself then contradicts
+//! itself with all keys too. Costs one evaluation for each predicate, key and content.
 
-use std::collections::VecDeque;
+mod close;
+mod run;
+mod sweep;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
-use crate::{
-    Datum, History, InitialDefault, KeyId, Op, OpId, Outcome, Predicate, PredicateWrite, Row, TxnId, ValueId,
-};
+use crate::{Datum, History, InitialDefault, KeyId, Op, OpId, Predicate, TxnId, ValueId};
+use run::{Runner, is_by_predicate, ops};
 
 /// What a key can hold: a row, or nothing but perhaps the mark of a delete.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -31,10 +34,6 @@ impl Content {
     /// A row; nil is none.
     pub fn row(datum: Datum) -> Self {
         Self { is_dead: datum == Datum::Nil, datum }
-    }
-
-    fn matches(&self, predicate: &Predicate, key: &Datum) -> bool {
-        !self.is_dead && predicate.matches(key, &self.datum)
     }
 }
 
@@ -58,6 +57,8 @@ pub struct Story {
     pub key: KeyId,
     /// The first operation that concerns the key.
     pub op: OpId,
+    /// How many contents it may have seen, as far as its own answers are not asked.
+    pub visible: u32,
     /// The alternatives, by the least content that each may have seen; one without contents if nothing explains what
     /// the transaction saw.
     pub alternatives: Vec<Alternative>,
@@ -74,50 +75,111 @@ pub struct RowCount {
     pub stories: Vec<u32>,
 }
 
+/// Which keys stories are told of, and what limits what a transaction can have seen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Scope<'k> {
+    /// The keys, ascending; without them all.
+    pub keys: Option<&'k [KeyId]>,
+    /// Transactions are ordered by real time, with clocks that are so far apart: whoever ended before another began is
+    /// before it.
+    pub clock_skew: Option<i64>,
+}
+
+impl Scope<'_> {
+    fn contains(&self, key: KeyId) -> bool {
+        self.keys.is_none_or(|keys| keys.binary_search(&key).is_ok())
+    }
+}
+
 /// All stories of a history.
 #[derive(Clone, Debug, Default)]
 pub struct Stories {
     contents: Vec<Content>,
     number_of: FxHashMap<Content, u32>,
-    /// For each key what it can hold, in order; empty where no predicate is.
-    of_key: Vec<Vec<u32>>,
     stories: Vec<Story>,
     counts: Vec<RowCount>,
     refused: Option<OpId>,
+    /// The keys that are told of; without it all.
+    keys: Option<Vec<KeyId>>,
 }
 
 /// A key can hold so many things at most; more are refused.
 const MAX_CONTENTS: usize = 4096;
-/// Up to so many predicate writes it is known which of them were at work on a content.
-const EXACT_WRITES: usize = 10;
+/// A key can be met in so many ways at most, by all transactions together.
+const MAX_MEETINGS: usize = 1 << 25;
 
 impl Stories {
     /// The stories of a history; none if it has no predicates.
-    pub fn of(history: &History) -> Self {
+    pub fn of(history: &History, scope: &Scope<'_>) -> Self {
         let mut stories = Self::default();
-        let Some(first) = ops(history).find(|(_, op)| is_by_predicate(op)).map(|(id, _)| id) else {
+        if !has_predicates(history) {
             return stories;
+        }
+        stories.refused = Self::refusal(history);
+        if stories.refused.is_some() {
+            return stories;
+        }
+        stories.keys = scope.keys.map(<[KeyId]>::to_vec);
+        let runner = Runner::new(history, scope);
+        match scope.clock_skew {
+            Some(skew) => sweep::tell(&mut stories, &runner, scope, skew),
+            None => close::tell(&mut stories, &runner, scope),
+        }
+        stories.stories.sort_by_key(|story| (story.txn, story.key));
+        if scope.keys.is_none() && stories.refused.is_none() {
+            stories.count(history);
+        }
+        let is_told = |story: &Story, stories: &Self| {
+            story.alternatives.len() > 1 || !stories.says_nothing(story, &story.alternatives[0])
         };
-        let predicates = match Predicates::of(history) {
-            Ok(predicates) => predicates,
-            Err(op) => return Self { refused: Some(op), ..stories },
+        let told: Vec<bool> = stories.stories.iter().map(|story| is_told(story, &stories)).collect();
+        stories.keep(&told);
+        stories
+    }
+
+    /// The first operation for which no stories can be told, whatever the scope.
+    pub fn refusal(history: &History) -> Option<OpId> {
+        let mut by_predicate = ops(history).filter(|(_, op)| is_by_predicate(op));
+        let first = by_predicate.next().map(|(id, _)| id)?;
+        let parsed = |op: &Op<'_>| match op {
+            Op::PredicateRead(read) => Predicate::parse(&read.predicate).is_ok(),
+            Op::PredicateWrite(write) => Predicate::parse(&write.predicate).is_ok(),
+            _ => true,
         };
         let has_lists = |op: &Op<'_>| matches!(op, Op::Append { .. } | Op::ReadList { list: Some(_), .. });
         if history.initial().default == InitialDefault::UnknownButOne
             || ops(history).any(|(_, op)| has_lists(&op))
         {
-            return Self { refused: Some(first), ..stories };
+            return Some(first);
         }
-        stories.collect_contents(history, &predicates);
-        if stories.refused.is_none() {
-            stories.tell(history, &predicates);
-        }
-        stories
+        ops(history).find(|(_, op)| !parsed(op)).map(|(id, _)| id)
+    }
+
+    /// Whether predicates and keys are so few that the stories of all can be told at once.
+    pub fn are_few(history: &History) -> bool {
+        const FEW: usize = 1 << 14;
+        let mut left = FEW / history.keys().len().max(1);
+        let is_one_too_many = |(_, op): (OpId, Op<'_>)| {
+            let is_counted = is_by_predicate(&op);
+            left = left.saturating_sub(usize::from(is_counted));
+            is_counted && left == 0
+        };
+        !has_predicates(history) || !ops(history).any(is_one_too_many)
     }
 
     /// All stories, by transaction and key.
     pub fn all(&self) -> &[Story] {
         &self.stories
+    }
+
+    /// Whether a key is left out, and with it all that was done to it.
+    pub fn leaves_out(&self, key: KeyId) -> bool {
+        self.keys.as_ref().is_some_and(|keys| keys.binary_search(&key).is_err())
+    }
+
+    /// Whether any key is left out.
+    pub fn is_partial(&self) -> bool {
+        self.keys.is_some()
     }
 
     /// The numbers of the stories of a transaction.
@@ -142,7 +204,7 @@ impl Stories {
         self.number_of.get(&content).copied()
     }
 
-    /// Row counts that several stories decide.
+    /// Row counts that several stories decide; only where no key is left out.
     pub fn counts(&self) -> &[RowCount] {
         &self.counts
     }
@@ -152,14 +214,14 @@ impl Stories {
         self.refused
     }
 
-    /// Whether an alternative leaves open nothing: it may have seen whatever the key can hold, and wrote nothing.
+    /// Whether an alternative leaves open nothing: it may have seen whatever there was to be seen, and wrote nothing.
     pub fn says_nothing(&self, story: &Story, alternative: &Alternative) -> bool {
-        alternative.written.is_none() && alternative.seen.len() == self.of_key[story.key.index()].len()
+        alternative.written.is_none() && self.sees_anything(story, alternative)
     }
 
-    /// Whether an alternative may have seen whatever the key can hold.
+    /// Whether an alternative may have seen whatever there was to be seen.
     pub fn sees_anything(&self, story: &Story, alternative: &Alternative) -> bool {
-        alternative.seen.len() == self.of_key[story.key.index()].len()
+        alternative.seen.len() == story.visible as usize
     }
 
     fn intern(&mut self, content: Content) -> u32 {
@@ -172,132 +234,17 @@ impl Stories {
         number
     }
 
-    fn collect_contents(&mut self, history: &History, predicates: &Predicates) {
-        let mut held: Vec<Vec<u32>> = Vec::with_capacity(history.keys().len());
-        for (key, _) in history.keys().iter() {
-            let initial = history.initial().value_of(key).unwrap_or(ValueId::NIL);
-            let initial = self.intern(Content::row(history.values().original(initial)));
-            held.push(vec![initial]);
+    /// Tells the story of a transaction and a key, if a predicate concerns it, from the contents that it may have seen.
+    fn tell(&mut self, runner: &Runner<'_>, txn: TxnId, key: KeyId, mut visible: Vec<u32>) {
+        visible.sort_unstable_by(|&a, &b| self.contents[a as usize].cmp(&self.contents[b as usize]));
+        visible.dedup();
+        let contents = visible.iter().map(|&number| &self.contents[number as usize]);
+        if !runner.concerns(txn, key, contents) {
+            return;
         }
-        for (_, op) in ops(history) {
-            if let (Some(key), Some(content)) = (op.key(), left_by(history, &op)) {
-                held[key.index()].push(self.intern(content));
-            }
-        }
-        let writes: Vec<(OpId, &PredicateWrite)> = ops(history)
-            .filter_map(|(id, op)| match op {
-                Op::PredicateWrite(write) => Some((id, write)),
-                _ => None,
-            })
-            .collect();
-        for (key, contents) in held.into_iter().enumerate() {
-            let contents = self.close(history, predicates, KeyId::from_index(key), contents, &writes);
-            self.of_key.push(contents);
-        }
-    }
-
-    /// What a key can hold: what is written to it, and what predicate writes make of that, each at most once. Few writes
-    /// are told apart; of many it is only counted how many were at work.
-    fn close(
-        &mut self,
-        history: &History,
-        predicates: &Predicates,
-        key: KeyId,
-        contents: Vec<u32>,
-        writes: &[(OpId, &PredicateWrite)],
-    ) -> Vec<u32> {
-        let datum = history.keys().original(key);
-        let concerns = |write: &PredicateWrite| write.keys.as_ref().is_none_or(|keys| keys.contains(&key));
-        let writes: Vec<_> = writes.iter().filter(|(_, write)| concerns(write)).collect();
-        let is_exact = writes.len() <= EXACT_WRITES;
-        let mut queue: VecDeque<(u32, u32)> = contents.into_iter().map(|content| (content, 0)).collect();
-        let mut seen: FxHashSet<(u32, u32)> = FxHashSet::default();
-        let mut all: FxHashSet<u32> = FxHashSet::default();
-        while let Some((content, used)) = queue.pop_front() {
-            let is_new = if is_exact { seen.insert((content, used)) } else { !all.contains(&content) };
-            all.insert(content);
-            if !is_new || !is_exact && used as usize >= writes.len() {
-                continue;
-            }
-            if all.len() > MAX_CONTENTS {
-                self.refused = writes.first().map(|&&(id, _)| id);
-                break;
-            }
-            for (place, (id, write)) in writes.iter().enumerate() {
-                let next = if is_exact { used | 1 << place } else { used + 1 };
-                let held = &self.contents[content as usize];
-                if next != used && held.matches(predicates.of_op(*id), datum) {
-                    let changed = Content::row(write.change.apply(&held.datum));
-                    queue.push_back((self.intern(changed), next));
-                }
-            }
-        }
-        let mut all: Vec<u32> = all.into_iter().collect();
-        all.sort_by(|&a, &b| self.contents[a as usize].cmp(&self.contents[b as usize]));
-        all
-    }
-
-    fn tell(&mut self, history: &History, predicates: &Predicates) {
-        let mut of_op: FxHashMap<OpId, Vec<u32>> = FxHashMap::default();
-        for txn in history.txns().filter(|&txn| history.outcome(txn) != Outcome::Aborted) {
-            for key in self.concerned(history, predicates, txn) {
-                let story = self.story(history, predicates, txn, key);
-                let number = self.stories.len() as u32;
-                let is_open = story.alternatives.len() > 1;
-                let matched = story.alternatives.iter().flat_map(|alternative| &alternative.matched);
-                for &op in matched {
-                    let stories = of_op.entry(op).or_default();
-                    if stories.last() != Some(&number) {
-                        stories.push(number);
-                    }
-                }
-                if is_open || !self.says_nothing(&story, &story.alternatives[0]) {
-                    self.stories.push(story);
-                }
-            }
-        }
-        for (id, op) in ops(history) {
-            if let Op::PredicateWrite(write) = op
-                && let Some(count) = write.row_count
-            {
-                let stories = of_op.remove(&id).unwrap_or_default();
-                self.counts.push(RowCount { op: id, count, stories });
-            }
-        }
-    }
-
-    /// The keys that a predicate of a transaction may concern, ascending.
-    fn concerned(&self, history: &History, predicates: &Predicates, txn: TxnId) -> Vec<KeyId> {
-        let mut keys = Vec::new();
-        for (id, op) in history.ops(txn).filter(|(_, op)| is_by_predicate(op)) {
-            let predicate = predicates.of_op(id);
-            let may_match = |key: &KeyId| {
-                let datum = history.keys().original(*key);
-                let contents = self.of_key[key.index()].iter();
-                contents.into_iter().any(|&content| self.contents[content as usize].matches(predicate, datum))
-            };
-            keys.extend((0..self.of_key.len()).map(KeyId::from_index).filter(may_match));
-            match op {
-                Op::PredicateRead(read) => keys.extend(read.rows.iter().flatten().map(|row| row.key)),
-                Op::PredicateWrite(write) => keys.extend(write.keys.iter().flatten()),
-                _ => {}
-            }
-        }
-        keys.sort_unstable();
-        keys.dedup();
-        keys
-    }
-
-    fn story(&mut self, history: &History, predicates: &Predicates, txn: TxnId, key: KeyId) -> Story {
-        let concerns = |op: &Op<'_>| match op {
-            Op::RangeRead(range) => range.contains(history.keys().original(key)),
-            op => is_by_predicate(op) || op.key() == Some(key),
-        };
-        let first = history.ops(txn).find(|(_, op)| concerns(op)).map_or(OpId(0), |(id, _)| id);
         let mut alternatives: Vec<Alternative> = Vec::new();
-        for number in self.of_key[key.index()].clone() {
-            let content = self.contents[number as usize].clone();
-            let Some(ending) = run(history, predicates, txn, key, content) else { continue };
+        for &number in &visible {
+            let Some(ending) = runner.run(txn, key, self.contents[number as usize].clone()) else { continue };
             let written = ending.written.map(|(content, op)| (self.intern(content), op));
             let same = alternatives
                 .iter_mut()
@@ -305,7 +252,7 @@ impl Stories {
             match same {
                 Some(known) => known.seen.push(number),
                 None => {
-                    alternatives.push(Alternative { seen: vec![number], written, matched: ending.matched })
+                    alternatives.push(Alternative { seen: vec![number], written, matched: ending.matched });
                 }
             }
         }
@@ -313,113 +260,51 @@ impl Stories {
             alternatives.push(Alternative { seen: Vec::new(), written: None, matched: Vec::new() });
         }
         alternatives.iter_mut().for_each(|alternative| alternative.seen.sort_unstable());
-        Story { txn, key, op: first, alternatives }
+        let (op, visible) = (runner.first_op(txn, key), visible.len() as u32);
+        self.stories.push(Story { txn, key, op, visible, alternatives });
     }
-}
 
-/// How a transaction ends for one key.
-struct Ending {
-    written: Option<(Content, OpId)>,
-    matched: Vec<OpId>,
-}
-
-/// Runs a transaction on what a key holds; `None` if it would have seen something else.
-fn run(
-    history: &History,
-    predicates: &Predicates,
-    txn: TxnId,
-    key: KeyId,
-    mut held: Content,
-) -> Option<Ending> {
-    let datum = history.keys().original(key);
-    let mut ending = Ending { written: None, matched: Vec::new() };
-    for (id, op) in history.ops(txn) {
-        let is_right = match op {
-            Op::Read { key: read, value: Some(value) } if read == key => {
-                held.datum == history.values().original(value)
+    /// The stories that decide how many rows predicate writes changed.
+    fn count(&mut self, history: &History) {
+        let mut of_op: FxHashMap<OpId, Vec<u32>> = FxHashMap::default();
+        for (number, story) in self.stories.iter().enumerate() {
+            let mut matched: Vec<OpId> =
+                story.alternatives.iter().flat_map(|way| way.matched.clone()).collect();
+            matched.sort_unstable();
+            matched.dedup();
+            for op in matched {
+                of_op.entry(op).or_default().push(number as u32);
             }
-            Op::RangeRead(range) if range.contains(datum) => {
-                match (&range.rows, find(range.rows.as_deref(), key)) {
-                    (None, _) => true,
-                    (Some(_), None) => held.is_dead,
-                    (Some(_), Some(row)) => is_row(history, &held, row),
-                }
-            }
-            Op::PredicateRead(read) => match (&read.rows, find(read.rows.as_deref(), key)) {
-                (None, _) => true,
-                (Some(_), None) => !held.matches(predicates.of_op(id), datum),
-                (Some(_), Some(row)) => {
-                    held.matches(predicates.of_op(id), datum) && is_row(history, &held, row)
-                }
-            },
-            Op::PredicateWrite(write) => {
-                let is_match = held.matches(predicates.of_op(id), datum);
-                if is_match {
-                    held = Content::row(write.change.apply(&held.datum));
-                    ending.written = Some((held.clone(), id));
-                    ending.matched.push(id);
-                }
-                write.keys.as_ref().is_none_or(|keys| keys.contains(&key) == is_match)
-            }
-            _ => true,
-        };
-        if !is_right {
-            return None;
         }
-        if op.key() == Some(key)
-            && let Some(content) = left_by(history, &op)
-        {
-            held = content;
-            ending.written = Some((held.clone(), id));
+        for (op, operation) in ops(history) {
+            if let Op::PredicateWrite(write) = operation
+                && let Some(count) = write.row_count
+            {
+                let stories = of_op.remove(&op).unwrap_or_default();
+                self.counts.push(RowCount { op, count, stories });
+            }
         }
     }
-    Some(ending)
-}
 
-fn find(rows: Option<&[Row]>, key: KeyId) -> Option<&Row> {
-    rows.into_iter().flatten().find(|row| row.key == key)
-}
-
-fn is_row(history: &History, held: &Content, row: &Row) -> bool {
-    held.is_dead == row.is_dead && held.datum == history.values().original(row.value)
-}
-
-fn left_by(history: &History, op: &Op<'_>) -> Option<Content> {
-    let value = op.written().map(|value| history.values().original(value))?;
-    Some(match op {
-        Op::Delete { .. } => Content { is_dead: true, datum: value },
-        _ => Content::row(value),
-    })
-}
-
-fn is_by_predicate(op: &Op<'_>) -> bool {
-    matches!(op, Op::PredicateRead(_) | Op::PredicateWrite(_))
-}
-
-/// The operations of transactions that may have committed.
-fn ops(history: &History) -> impl Iterator<Item = (OpId, Op<'_>)> {
-    let live = history.txns().filter(|&txn| history.outcome(txn) != Outcome::Aborted);
-    live.flat_map(|txn| history.ops(txn))
-}
-
-/// The meanings of all predicates.
-struct Predicates(FxHashMap<OpId, Predicate>);
-
-impl Predicates {
-    fn of(history: &History) -> Result<Self, OpId> {
-        let mut predicates = FxHashMap::default();
-        for (id, op) in ops(history) {
-            let datum = match op {
-                Op::PredicateRead(read) => &read.predicate,
-                Op::PredicateWrite(write) => &write.predicate,
-                _ => continue,
-            };
-            predicates.insert(id, Predicate::parse(datum).map_err(|_| id)?);
+    /// Leaves out the other stories. Those that decide a count match something, so they write, and stay.
+    fn keep(&mut self, is_kept: &[bool]) {
+        let mut next = 0;
+        let number: Vec<u32> = is_kept
+            .iter()
+            .map(|&is_kept| {
+                next += u32::from(is_kept);
+                next - u32::from(is_kept)
+            })
+            .collect();
+        for count in &mut self.counts {
+            count.stories.iter_mut().for_each(|story| *story = number[*story as usize]);
         }
-        Ok(Self(predicates))
+        let mut kept = is_kept.iter();
+        self.stories.retain(|_| *kept.next().unwrap_or(&true));
     }
+}
 
-    fn of_op(&self, op: OpId) -> &Predicate {
-        &self.0[&op]
-    }
+/// Whether a transaction that may have committed reads or writes by predicate.
+pub fn has_predicates(history: &History) -> bool {
+    history.has_predicates() && ops(history).any(|(_, op)| is_by_predicate(&op))
 }

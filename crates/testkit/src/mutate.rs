@@ -14,7 +14,7 @@ pub fn mutate(certificate: &Certificate, random: &mut Random) -> Certificate {
             1 => drop_one(committed_unknown, random),
             _ => mutate_order(order, random),
         },
-        Certificate::Violated { steps } => mutate_steps(steps, random),
+        Certificate::Violated { steps, .. } => mutate_steps(steps, random),
     }
     mutant
 }

@@ -16,7 +16,7 @@ pub fn violated(history: &History, level: &Level) -> Option<Certificate> {
     let mut prover = Prover { steps: axioms::of(history, level) };
     let last = prover.refute(&mut Vec::new())?;
     let steps = needed_steps(&prover.steps, last);
-    Some(Certificate::Violated { steps })
+    Some(Certificate::Violated { steps, keys: None })
 }
 
 struct Prover {

@@ -11,6 +11,7 @@ mod predicates;
 mod problem;
 mod proof;
 mod refute;
+mod rows;
 mod saturate;
 mod shape;
 mod stats;
@@ -60,14 +61,17 @@ pub fn verify(
     level: &Level,
     options: &Options<'_>,
 ) -> Result<Answer, Unsupported> {
-    // What becomes of two appends that do not see each other is not said by prefix consistency.
-    let of_list = index.first_of_list().filter(|_| level.core == Core::Prefix);
-    if let Some(op) = index.unindexed().or(of_list) {
-        return Err(Unsupported { op });
-    }
     let engine = |index: &Index| match level.sessions {
         true => engine::decide(history, index, level, &Links::All, options),
         false => unordered::decide(history, index, level, options),
     };
-    Ok(predicates::decide(history, index, level, options, &engine))
+    if history::has_predicates(history) {
+        return predicates::decide(history, level, options, &engine);
+    }
+    // What becomes of two appends that do not see each other is not said by prefix consistency.
+    let of_list = index.first_of_list().filter(|_| level.core == Core::Prefix);
+    match index.unindexed().or(of_list) {
+        Some(op) => Err(Unsupported { op }),
+        None => Ok(engine(index)),
+    }
 }

@@ -16,6 +16,10 @@ pub enum Limit {
 /// The stages that can be switched off, to measure what each is worth. All are on by default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stages {
+    /// Run the transactions of a history with predicates on its rows before anything else.
+    pub rows: bool,
+    /// Tell what predicates may have done to all keys at once, where these are few.
+    pub whole: bool,
     /// Saturate the known graph before anything is searched.
     pub saturate: bool,
     /// Look at a key's writers by their windows rather than by chains.
@@ -32,17 +36,29 @@ pub struct Stages {
 
 impl Default for Stages {
     fn default() -> Self {
-        Self { saturate: true, windows: true, guess: true, components: true, lazy: true, polarity: true }
+        Self {
+            rows: true,
+            whole: true,
+            saturate: true,
+            windows: true,
+            guess: true,
+            components: true,
+            lazy: true,
+            polarity: true,
+        }
     }
 }
 
 impl Stages {
     /// The names by which the stages are switched, with what each is.
-    pub const NAMES: [&'static str; 6] = ["saturate", "windows", "guess", "components", "lazy", "polarity"];
+    pub const NAMES: [&'static str; 8] =
+        ["rows", "whole", "saturate", "windows", "guess", "components", "lazy", "polarity"];
 
     /// Switches one stage off; false if there is no such stage.
     pub fn switch_off(&mut self, name: &str) -> bool {
         let stage = match name {
+            "rows" => &mut self.rows,
+            "whole" => &mut self.whole,
             "saturate" => &mut self.saturate,
             "windows" => &mut self.windows,
             "guess" => &mut self.guess,

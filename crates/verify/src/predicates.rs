@@ -6,52 +6,126 @@
 //! engine refutes it, the stories that its derivation rests on are a *case* that cannot be, mostly a few of them, and one
 //! of these is tried in its other ways. When all ways of a story are refuted, so is what had been decided before it.
 //!
+//! Before that the transactions are run on the rows (`rows.rs`), which mostly explains a history that holds. If it does
+//! not, it says which rows are in doubt, and where rows are many only these are decided about: if they contradict
+//! themselves, so does the history, and if not, the order that explains them is tried on all rows.
+//!
 //! Costs one run of the engine per case. A recording that tells which rows a write changed leaves nothing open, and a
 //! right guess is one run; the worst case is exponential in the stories that contradict each other.
 
 use std::sync::Arc;
 
 use certify::{Atom, Certificate, Level, Lit, Node, Rule, Step, StepId};
-use history::{ExternalRead, FinalWrite, History, Index, KeyId, Stories, TxnId, ValueId};
+use history::{ExternalRead, FinalWrite, History, Index, KeyId, Scope, Stories, TxnId, ValueId};
 
 use crate::options::{Limit, Options};
-use crate::{Answer, Verdict};
+use crate::stats::Stats;
+use crate::{Answer, Unsupported, Verdict, rows};
 
 /// Decides a level, with the way to decide it when nothing is open.
 pub(crate) fn decide(
     history: &History,
-    index: &Index,
     level: &Level,
     options: &Options<'_>,
     engine: &dyn Fn(&Index) -> Answer,
-) -> Answer {
-    let stories = index.stories();
-    if stories.all().iter().all(|story| story.alternatives.len() == 1) {
-        return engine(index);
+) -> Result<Answer, Unsupported> {
+    if let Some(op) = Stories::refusal(history) {
+        return Err(Unsupported { op });
     }
-    let guess = guess(history, index);
-    let mut cases = Cases {
-        history,
-        stories,
-        level,
-        options,
-        engine,
-        guess,
-        by_key: by_key(history, stories),
-        last: None,
-        steps: Vec::new(),
-        refuted: Vec::new(),
+    let question = Question { history, level, options, engine };
+    let mut stats = Stats::default();
+    let started = (options.clock)();
+    let ran = match options.stages.rows {
+        true => rows::explain(history, level, options, &mut stats),
+        false => rows::Outcome::InDoubt(Vec::new()),
     };
-    let end = cases.refute(&mut Vec::new());
-    let verdict = match end {
-        End::Holds(certificate) => Verdict::Holds(certificate),
-        End::Limit(limit) => Verdict::Undecided(limit),
-        End::Plain(certificate) => Verdict::Violated(certificate),
-        End::Refuted(_) => Verdict::Violated(Certificate::Violated { steps: cases.steps }),
+    stats.stages.push(("run", (options.clock)().saturating_sub(started)));
+    let verdict = match ran {
+        rows::Outcome::Explained(certificate) => Verdict::Holds(certificate),
+        rows::Outcome::Limit(limit) => Verdict::Undecided(limit),
+        rows::Outcome::InDoubt(keys) => {
+            let mut answer = question.refine(keys)?;
+            stats.stages.append(&mut answer.stats.stages);
+            stats.counts.append(&mut answer.stats.counts);
+            answer.verdict
+        }
     };
-    let mut stats = cases.last.map(|answer| answer.stats).unwrap_or_default();
-    stats.set("cases", cases.refuted.len() as u64 + 1);
-    Answer { verdict, stats }
+    Ok(Answer { verdict, stats })
+}
+
+struct Question<'a> {
+    history: &'a History,
+    level: &'a Level,
+    options: &'a Options<'a>,
+    engine: &'a dyn Fn(&Index) -> Answer,
+}
+
+impl Question<'_> {
+    /// Decides about the keys in doubt. If those can be explained, the order that does so is tried on all rows; the rows
+    /// that do not fit are in doubt from then on.
+    fn refine(&self, mut keys: Vec<KeyId>) -> Result<Answer, Unsupported> {
+        let mut is_partial = !(self.options.stages.whole && Stories::are_few(self.history));
+        loop {
+            let answer = self.decide_about(is_partial.then_some(&keys))?;
+            let Verdict::Holds(Certificate::Holds { order, .. }) = &answer.verdict else { return Ok(answer) };
+            if !is_partial {
+                return Ok(answer);
+            }
+            let known = keys.len();
+            match rows::misfits(self.history, self.level, order) {
+                Some(misfits) if misfits.txns == 0 => return Ok(answer),
+                Some(misfits) => keys.extend(misfits.keys),
+                None => {}
+            }
+            keys.sort_unstable();
+            keys.dedup();
+            // Only how many rows were changed is wrong: that is about all keys.
+            is_partial = keys.len() > known;
+        }
+    }
+
+    fn decide_about(&self, keys: Option<&Vec<KeyId>>) -> Result<Answer, Unsupported> {
+        let scope = Scope { keys: keys.map(|keys| &keys[..]), clock_skew: self.level.window() };
+        let index = Index::about(self.history, &scope);
+        if let Some(op) = index.unindexed() {
+            return Err(Unsupported { op });
+        }
+        let mut answer = self.decide_ways(&index);
+        if let Verdict::Violated(Certificate::Violated { keys: about, .. }) = &mut answer.verdict {
+            *about = keys.cloned();
+        }
+        Ok(answer)
+    }
+
+    /// Decides which ways stories took.
+    fn decide_ways(&self, index: &Index) -> Answer {
+        let stories = index.stories();
+        if stories.all().iter().all(|story| story.alternatives.len() == 1) {
+            return (self.engine)(index);
+        }
+        let mut cases = Cases {
+            history: self.history,
+            stories,
+            level: self.level,
+            options: self.options,
+            engine: self.engine,
+            guess: guess(self.history, index),
+            by_key: by_key(self.history, stories),
+            last: None,
+            steps: Vec::new(),
+            refuted: Vec::new(),
+        };
+        let end = cases.refute(&mut Vec::new());
+        let verdict = match end {
+            End::Holds(certificate) => Verdict::Holds(certificate),
+            End::Limit(limit) => Verdict::Undecided(limit),
+            End::Plain(certificate) => Verdict::Violated(certificate),
+            End::Refuted(_) => Verdict::Violated(Certificate::Violated { steps: cases.steps, keys: None }),
+        };
+        let mut stats = cases.last.map(|answer| answer.stats).unwrap_or_default();
+        stats.set("cases", cases.refuted.len() as u64 + 1);
+        Answer { verdict, stats }
+    }
 }
 
 /// A story and one of its alternatives.
@@ -136,12 +210,12 @@ impl Cases<'_> {
         let steps = match verdict {
             Verdict::Holds(certificate) => return Err(End::Holds(certificate)),
             Verdict::Undecided(limit) => return Err(End::Limit(limit)),
-            Verdict::Violated(Certificate::Violated { steps }) => steps,
+            Verdict::Violated(Certificate::Violated { steps, .. }) => steps,
             Verdict::Violated(certificate) => return Err(End::Plain(certificate)),
         };
         let ways = Core::of(self, &index, &steps);
         if ways.is_empty() {
-            return Err(End::Plain(Certificate::Violated { steps }));
+            return Err(End::Plain(Certificate::Violated { steps, keys: None }));
         }
         let clause = ways.iter().map(|&way| !self.took(way)).collect();
         let step = self.push(clause, Rule::Case(steps));

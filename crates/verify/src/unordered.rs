@@ -36,7 +36,7 @@ pub(crate) fn decide(history: &History, index: &Index, level: &Level, options: &
 
 /// Cuts the last link of every stretch of a session that a derivation uses; false if it uses none.
 fn cut_used_links(certificate: &Certificate, level: &Level, cuts: &mut [bool]) -> bool {
-    let Certificate::Violated { steps } = certificate else { return false };
+    let Certificate::Violated { steps, .. } = certificate else { return false };
     let mut is_used = false;
     for step in steps.iter().filter(|step| step.rule == Rule::Session) {
         let ends = step.clause.iter().filter_map(|lit| match lit.atom {

@@ -8,10 +8,11 @@ use certify::{Certificate, Core, Level};
 use history::{History, Index};
 use testkit::generate_rows::{self, Content};
 use testkit::{agree_if_decided, oracle};
-use verify::{Options, Verdict, verify};
+use verify::{Options, Stages, Verdict, verify};
 
-fn engine(history: &History, level: &Level) -> Option<(bool, Certificate)> {
-    match verify(history, &Index::of(history), level, &Options::default()).ok()?.verdict {
+fn engine(history: &History, level: &Level, stages: Stages) -> Option<(bool, Certificate)> {
+    let options = Options { stages, ..Options::default() };
+    match verify(history, &Index::of(history), level, &options).ok()?.verdict {
         Verdict::Holds(certificate) => Some((true, certificate)),
         Verdict::Violated(certificate) => Some((false, certificate)),
         Verdict::Undecided(limit) => panic!("no limit was set, but {limit:?} was reached"),
@@ -24,6 +25,10 @@ fn count_per_level(default: u64) -> u64 {
 
 /// Random histories of one content at every level; both verdicts must be well represented, and few undecided.
 fn agreement(content: Content, most_undecided: f64) {
+    agreement_with(content, most_undecided, Stages::default());
+}
+
+fn agreement_with(content: Content, most_undecided: f64, stages: Stages) {
     for (number, (name, level)) in Level::NAMED.into_iter().enumerate() {
         if content == Content::Lists && level.core == Core::Prefix {
             continue;
@@ -32,7 +37,7 @@ fn agreement(content: Content, most_undecided: f64) {
         println!("{name}: seeds {first} to {}", first + count);
         let (holds, undecided) = (Cell::new(0u64), Cell::new(0u64));
         let counting = |history: &History, level: &Level| {
-            let answer = engine(history, level);
+            let answer = engine(history, level, stages);
             match &answer {
                 None => undecided.set(undecided.get() + 1),
                 Some((verdict, _)) => holds.set(holds.get() + u64::from(*verdict)),
@@ -76,6 +81,23 @@ fn soak_versions() {
 #[test]
 fn soak_predicates() {
     agreement(Content::Predicates, 0.0);
+}
+
+/// Without running transactions on rows: every choice is made by cases.
+#[test]
+fn soak_predicates_by_cases() {
+    for content in [Content::Predicates, Content::Mixed] {
+        agreement_with(content, 0.0, Stages { rows: false, ..Stages::default() });
+    }
+}
+
+/// As if there were many keys: those in doubt first, and others as they turn out to be.
+#[test]
+fn soak_predicates_in_part() {
+    for content in [Content::Predicates, Content::Columns, Content::Mixed] {
+        agreement_with(content, 0.0, Stages { rows: false, whole: false, ..Stages::default() });
+        agreement_with(content, 0.0, Stages { whole: false, ..Stages::default() });
+    }
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn print(arguments: &Arguments, subject: &Subject, document: &Document) -> Resul
         Certificate::Holds { order, .. } => {
             (Exit::Holds, "holds", format!("an order of {}", counted(order.len(), "event")))
         }
-        Certificate::Violated { steps } => {
+        Certificate::Violated { steps, .. } => {
             (Exit::Violated, "violated", format!("a contradiction in {}", counted(steps.len(), "step")))
         }
     };

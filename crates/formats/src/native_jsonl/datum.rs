@@ -5,10 +5,11 @@
 
 use history::{Builder, Datum, KeyId, ValueId};
 
+use super::flat_row::LastRow;
 use super::json::{Json, Number};
 use crate::Error;
 use crate::edn::MAX_DEPTH;
-use crate::key_cache::{KeyCache, LONGEST, ValueCache};
+use crate::key_cache::KeyCache;
 
 impl Json<'_> {
     /// A key, interned; strings are looked up by their spelling.
@@ -40,41 +41,17 @@ impl Json<'_> {
         Ok(builder.values.intern(value))
     }
 
-    /// A value, interned; rows of columns are looked up by their spelling.
+    /// A value, interned; most are rows with the names of the last one.
     #[inline]
-    pub fn row_value(&mut self, builder: &mut Builder, cache: &mut ValueCache) -> Result<ValueId, Error> {
+    pub fn row_value(&mut self, builder: &mut Builder, last: &mut LastRow) -> Result<ValueId, Error> {
         self.skip_blanks();
-        let Some(length) = self.short_object() else {
-            return self.value(builder);
-        };
-        if let Some(value) = cache.get(self.ahead(length)) {
+        if let Some((value, length)) = last.read(builder, self.ahead(usize::MAX)) {
             self.go_to(self.position() + length);
             return Ok(value);
         }
-        let start = self.position();
         let value = self.value(builder)?;
-        if self.position() == start + length {
-            self.go_to(start);
-            cache.put(self.ahead(length), value);
-            self.go_to(start + length);
-        }
+        last.remember(builder, value);
         Ok(value)
-    }
-
-    /// How long the object is that comes next, if it is short and plain.
-    fn short_object(&self) -> Option<usize> {
-        let mut depth = 0;
-        for (place, byte) in self.ahead(LONGEST).iter().enumerate() {
-            match byte {
-                b'{' => depth += 1,
-                b'}' if depth == 1 => return Some(place + 1),
-                b'}' => depth -= 1,
-                b'\\' | b'\n' => return None,
-                _ if depth == 0 => return None,
-                _ => {}
-            }
-        }
-        None
     }
 
     /// A key or a value.

@@ -7,9 +7,10 @@ use history::{
     Bound, Builder, Change, Datum, KeyId, OpTimes, PredicateRead, PredicateWrite, RangeRead, Row, ValueId,
 };
 
+use super::flat_row::LastRow;
 use super::json::{Json, Number};
 use crate::Error;
-use crate::key_cache::{KeyCache, ValueCache};
+use crate::key_cache::KeyCache;
 
 /// Reads operations into the open transaction of a builder.
 pub(super) struct OpReader<'r, 'b> {
@@ -18,7 +19,7 @@ pub(super) struct OpReader<'r, 'b> {
     /// Room for the elements of a list, kept from one list to the next.
     pub elements: &'r mut Vec<ValueId>,
     pub cache: &'r mut KeyCache,
-    pub row_cache: &'r mut ValueCache,
+    pub last_row: &'r mut LastRow,
 }
 
 impl OpReader<'_, '_> {
@@ -153,7 +154,7 @@ impl OpReader<'_, '_> {
             self.json.expect(b'[', "a row `[key,value]`")?;
             let key = self.json.key(self.builder, self.cache)?;
             self.json.expect(b',', "`,` and a value")?;
-            let value = self.json.row_value(self.builder, self.row_cache)?;
+            let value = self.json.row_value(self.builder, self.last_row)?;
             let is_dead = self.json.eat(b',');
             if is_dead && !self.json.eat_word("true") {
                 return Err(self.json.error("`true`, for a dead row"));

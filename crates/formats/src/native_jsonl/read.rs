@@ -4,9 +4,10 @@ use history::{Builder, Clock, Datum, InitialDefault, KeyId, Outcome, SessionId, 
 use rustc_hash::FxHashMap;
 
 use super::VERSION;
+use super::flat_row::LastRow;
 use super::json::{Json, Number};
 use super::ops::OpReader;
-use crate::key_cache::{KeyCache, ValueCache};
+use crate::key_cache::KeyCache;
 use crate::source::Block;
 use crate::{Error, Format, Loaded, ReadOptions, Source, Warning};
 
@@ -45,7 +46,7 @@ struct Reader {
     initial: FxHashMap<KeyId, ValueId>,
     elements: Vec<ValueId>,
     cache: KeyCache,
-    row_cache: ValueCache,
+    last_row: LastRow,
 }
 
 impl Reader {
@@ -248,8 +249,8 @@ impl Reader {
         let session = self.session(session);
         self.builder.begin(session);
         let (builder, elements) = (&mut self.builder, &mut self.elements);
-        let (cache, row_cache) = (&mut self.cache, &mut self.row_cache);
-        OpReader { json, builder, elements, cache, row_cache }.ops()?;
+        let (cache, last_row) = (&mut self.cache, &mut self.last_row);
+        OpReader { json, builder, elements, cache, last_row }.ops()?;
         Ok(true)
     }
 

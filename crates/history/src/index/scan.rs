@@ -130,7 +130,8 @@ impl<'h> Scan<'h> {
     /// A row that is returned twice, or does not match, is wrong by itself.
     fn visit_predicate(&mut self, index: &mut Index, txn: TxnId, op: OpId, read: &PredicateRead) {
         let Ok(predicate) = Predicate::parse(&read.predicate) else { return };
-        let rows = read.rows.as_deref().unwrap_or_default();
+        let rows = read.rows.iter().flatten().filter(|row| !index.stories.leaves_out(row.key));
+        let rows: Vec<Row> = rows.copied().collect();
         let mut keys: Vec<KeyId> = rows.iter().map(|row| row.key).collect();
         keys.sort_unstable();
         let repeated = keys.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
@@ -162,7 +163,7 @@ impl<'h> Scan<'h> {
             index.is_marked[write.key.index()] = true;
         }
         let touch = self.touch(write.txn, write.key);
-        if touch.write == IN_STORY {
+        if touch.write == IN_STORY || index.stories.leaves_out(write.key) {
             return;
         }
         let number = match touch.write {
@@ -179,6 +180,9 @@ impl<'h> Scan<'h> {
     }
 
     fn visit_read(&mut self, index: &mut Index, txn: TxnId, op: OpId, key: KeyId, observed: Observed) {
+        if index.stories.leaves_out(key) {
+            return;
+        }
         let touch = self.touch(txn, key);
         if touch.stamp != txn.0 {
             self.touched[key.index()] = Touch { stamp: txn.0, op, seen: observed, ..touch };

@@ -135,7 +135,7 @@ impl ProofBuilder<'_, '_> {
     }
 
     pub(crate) fn finish(self) -> Certificate {
-        Certificate::Violated { steps: self.steps }
+        Certificate::Violated { steps: self.steps, keys: None }
     }
 
     pub(crate) fn push(&mut self, clause: Vec<Lit>, rule: Rule) -> StepId {

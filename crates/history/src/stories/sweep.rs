@@ -1,0 +1,210 @@
+//! What each transaction can have seen of a key, where real time orders transactions that do not overlap.
+//!
+//! All begins and ends are gone through in the order of the clock. A transaction that is open may see what the key can
+//! hold when it begins, and whatever others can make of it while it is open; what it makes of these is there for others
+//! to see. When a transaction ends that wrote the key whatever it saw, then what had been written before it began can be
+//! seen by nobody who begins later. So a few contents are there at a time, however many there are over all.
+//!
+//! A transaction takes effect once, so it does not see what it had a part in: each content knows which of the open
+//! transactions had. Up to 64 are told apart, which is more clients than most recordings have; a content of which less
+//! is known allows more, and forbids nothing that can have been.
+
+use rustc_hash::FxHashMap;
+
+use super::run::{Runner, left_by, live, ops};
+use super::{Content, MAX_CONTENTS, Scope, Stories};
+use crate::{History, KeyId, OpId, Outcome, TxnId, ValueId};
+
+/// A begin or an end; of two at one moment the begin comes first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Begin,
+    End,
+}
+
+/// Tells the stories of all keys in scope.
+pub(super) fn tell(stories: &mut Stories, runner: &Runner<'_>, scope: &Scope<'_>, skew: i64) {
+    let history = runner.history;
+    let events = events(history, skew);
+    let mut touched: FxHashMap<KeyId, Vec<TxnId>> = FxHashMap::default();
+    for txn in live(history).filter(|&txn| !runner.is_by_predicate(txn)) {
+        for (_, op) in history.ops(txn) {
+            if let Some(key) = op.key().filter(|&key| left_by(history, &op).is_some() && scope.contains(key))
+            {
+                touched.entry(key).or_default().push(txn);
+            }
+        }
+    }
+    for (key, _) in history.keys().iter().filter(|&(key, _)| scope.contains(key)) {
+        let writers = touched.remove(&key).unwrap_or_default();
+        let concerns = |txn: TxnId| runner.is_by_predicate(txn) || writers.binary_search(&txn).is_ok();
+        let mut sweep = Sweep::new(stories, runner, key);
+        for &(moment, event, txn) in events.iter().filter(|&&(.., txn)| concerns(txn)) {
+            match event {
+                Event::Begin => sweep.begin(txn, moment),
+                Event::End => sweep.end(txn, moment),
+            }
+        }
+        sweep.finish();
+        if stories.refused.is_some() {
+            return;
+        }
+    }
+}
+
+/// Begins are moved back by the skew, so that whoever ended before has ended before in real time too.
+fn events(history: &History, skew: i64) -> Vec<(i64, Event, TxnId)> {
+    let mut events = Vec::new();
+    for txn in live(history) {
+        let times = history.times(txn);
+        let begin = times.begin_request.map_or(i64::MIN, |begin| begin.saturating_sub(skew));
+        events.push((begin, Event::Begin, txn));
+        let request = times.commit_request.or(times.begin_response).or(times.begin_request);
+        let latest = [times.begin_request, request].into_iter().flatten().max();
+        if let Some(end) = times.commit_response.filter(|_| history.outcome(txn) == Outcome::Committed) {
+            events.push((latest.map_or(end, |latest| end.max(latest)), Event::End, txn));
+        }
+    }
+    events.sort_unstable();
+    events
+}
+
+/// What the key may hold.
+#[derive(Clone, Copy)]
+struct Version {
+    content: u32,
+    /// The open transactions that had a part in it, by their slots.
+    parts: u64,
+    /// Who wrote it; nobody for the initial state.
+    writer: Option<TxnId>,
+    /// When that one ended.
+    ended: i64,
+}
+
+struct Open {
+    txn: TxnId,
+    /// The bit of its slot; none if there is no slot.
+    slot: u64,
+    begin: i64,
+    seen: Vec<u32>,
+    /// Whether it may have seen something that it does not overwrite.
+    may_keep: bool,
+    may_write: bool,
+}
+
+struct Sweep<'s, 'h> {
+    stories: &'s mut Stories,
+    runner: &'s Runner<'h>,
+    key: KeyId,
+    versions: Vec<Version>,
+    open: Vec<Open>,
+    free: u64,
+}
+
+impl<'s, 'h> Sweep<'s, 'h> {
+    fn new(stories: &'s mut Stories, runner: &'s Runner<'h>, key: KeyId) -> Self {
+        let history = runner.history;
+        let initial = history.initial().value_of(key).unwrap_or(ValueId::NIL);
+        let content = stories.intern(Content::row(history.values().original(initial)));
+        let versions = vec![Version { content, parts: 0, writer: None, ended: i64::MIN }];
+        Self { stories, runner, key, versions, open: Vec::new(), free: u64::MAX }
+    }
+
+    fn begin(&mut self, txn: TxnId, moment: i64) {
+        let slot = self.free & self.free.wrapping_neg();
+        self.free &= !slot;
+        self.open.push(Open {
+            txn,
+            slot,
+            begin: moment,
+            seen: Vec::new(),
+            may_keep: false,
+            may_write: false,
+        });
+        let place = self.open.len() - 1;
+        let mut made = Vec::new();
+        for version in self.versions.clone() {
+            made.extend(self.see(place, version));
+        }
+        self.spread(made);
+    }
+
+    /// What an open transaction makes of a version, if it can have seen it and writes.
+    fn see(&mut self, place: usize, version: Version) -> Option<Version> {
+        let open = &mut self.open[place];
+        if version.parts & open.slot != 0 || version.writer == Some(open.txn) {
+            return None;
+        }
+        if !open.seen.contains(&version.content) {
+            open.seen.push(version.content);
+        }
+        let held = self.stories.contents[version.content as usize].clone();
+        let ending = self.runner.run(open.txn, self.key, held)?;
+        let Some((written, _)) = ending.written else {
+            open.may_keep = true;
+            return None;
+        };
+        open.may_write = true;
+        let (parts, writer) = (version.parts | open.slot, Some(open.txn));
+        Some(Version { content: self.stories.intern(written), parts, writer, ended: i64::MAX })
+    }
+
+    /// Puts versions where all open transactions can see them, and what those make of them.
+    fn spread(&mut self, mut made: Vec<Version>) {
+        while let Some(version) = made.pop() {
+            if self.versions.len() > MAX_CONTENTS {
+                self.refuse();
+                return;
+            }
+            if !self.put(version) {
+                continue;
+            }
+            for place in 0..self.open.len() {
+                made.extend(self.see(place, version));
+            }
+        }
+    }
+
+    /// Adds a version, unless there is one of the same content and writer that more can see.
+    fn put(&mut self, version: Version) -> bool {
+        let is_same = |known: &Version| (known.content, known.writer) == (version.content, version.writer);
+        let covers = |known: &Version| is_same(known) && known.parts & !version.parts == 0;
+        let is_new = !self.versions.iter().any(covers);
+        if is_new {
+            self.versions.push(version);
+        }
+        is_new
+    }
+
+    fn refuse(&mut self) {
+        let mut writes = ops(self.runner.history).filter(|(_, op)| super::is_by_predicate(op));
+        self.stories.refused = self.stories.refused.or(writes.next().map(|(id, _)| id)).or(Some(OpId(0)));
+        self.open.clear();
+        self.versions.truncate(1);
+    }
+
+    fn end(&mut self, txn: TxnId, moment: i64) {
+        let Some(place) = self.open.iter().position(|open| open.txn == txn) else { return };
+        let open = self.open.swap_remove(place);
+        // What it may have written was written by now.
+        for version in &mut self.versions {
+            version.parts &= !open.slot;
+            if version.writer == Some(txn) {
+                version.ended = moment;
+            }
+        }
+        self.free |= open.slot;
+        if open.may_write && !open.may_keep {
+            // The initial state is before everything, whenever that was.
+            let is_later = |version: &Version| version.writer.is_some() && version.ended >= open.begin;
+            self.versions.retain(is_later);
+        }
+        self.stories.tell(self.runner, txn, self.key, open.seen);
+    }
+
+    fn finish(mut self) {
+        for open in std::mem::take(&mut self.open) {
+            self.stories.tell(self.runner, open.txn, self.key, open.seen);
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Which of the writers that fit comes next: one that nobody needs to come later.
+//!
+//! A writer waits for a reader that wants to see what it would overwrite; and it waits for another writer of a row if
+//! it is its own content that the next reader after both saw. Both follow from the answers if no content comes twice.
+//! A reader that did not see a row which the writer makes match is a weaker reason to wait, since somebody may change
+//! the row once more in between.
+
+use history::{KeyId, TxnId};
+
+use super::contents::Content;
+use super::scripts::{Step, find};
+use super::search::{Lesson, Search};
+
+/// Why a writer has to wait.
+#[derive(Default)]
+pub(super) struct Blocks {
+    /// Who should come before it.
+    pub waits: Vec<Lesson>,
+    /// It should have come before somebody who has come.
+    pub late: Option<Lesson>,
+    /// How many readers would see a row that they did not see.
+    pub weak: u32,
+}
+
+/// What keeps the writers that fit from coming.
+pub(super) struct Blocked {
+    /// The writer with the fewest reasons to wait, by its place.
+    pub best: Option<usize>,
+    pub late: Vec<Lesson>,
+    pub waits: Vec<Lesson>,
+}
+
+/// Wishes of one row that are looked at.
+const MAX_WISHES: usize = 32;
+
+impl Search<'_, '_> {
+    /// Places a writer that need not wait.
+    pub(super) fn place_a_writer(&mut self) -> Result<(), Blocked> {
+        let mut places: Vec<usize> = (0..self.open.len()).collect();
+        places.sort_by_key(|&place| self.calendar.moment(self.open[place].txn));
+        let mut blocked = Blocked { best: None, late: Vec::new(), waits: Vec::new() };
+        let (mut least, mut least_weak) = (usize::MAX, (u32::MAX, usize::MAX));
+        for place in places {
+            let txn = self.open[place].txn;
+            if !self.calendar.may_commit(txn) || !self.has_learnt_all(txn) {
+                continue;
+            }
+            let Some((began, effects)) = self.effects_of(place) else { continue };
+            let blocks = self.blocks(txn, &effects);
+            let strong = blocks.waits.len() + usize::from(blocks.late.is_some());
+            if strong == 0 && blocks.weak == 0 {
+                self.place(place, began, &effects);
+                return Ok(());
+            }
+            if strong == 0 {
+                least_weak = least_weak.min((blocks.weak, place));
+            }
+            if strong < least {
+                least = strong;
+                blocked.best = Some(place);
+            }
+            blocked.late.extend(blocks.late);
+            blocked.waits.extend(blocks.waits);
+            if began == self.moment() {
+                self.open[place].effects = Some(effects);
+            }
+        }
+        match least_weak.1 {
+            usize::MAX => Err(blocked),
+            place => {
+                self.place_at(place);
+                Ok(())
+            }
+        }
+    }
+
+    /// Places a writer whatever speaks against it.
+    pub(super) fn place_at(&mut self, place: usize) {
+        if let Some((began, effects)) = self.effects_of(place) {
+            self.place(place, began, &effects);
+        }
+    }
+
+    /// Who should come before a writer.
+    fn blocks(&mut self, writer: TxnId, effects: &[(KeyId, Content)]) -> Blocks {
+        let mut blocks = Blocks::default();
+        for &(key, after) in effects {
+            if !self.scripts.contents.is_same(self.table.now(key), after) {
+                self.add_blocks(&mut blocks, writer, key, after);
+            }
+        }
+        blocks
+    }
+
+    fn add_blocks(&mut self, blocks: &mut Blocks, writer: TxnId, key: KeyId, after: Content) {
+        let (now, open, contents) = (self.table.now(key), &self.open, &self.scripts.contents);
+        let mut wait = |first: TxnId| {
+            if blocks.waits.iter().all(|known| known.first != first) {
+                blocks.waits.push(Lesson { first, second: writer, key });
+            }
+        };
+        let mut late = None;
+        for (reader, content) in self.wishes.of_key(key).take(MAX_WISHES) {
+            if reader == writer {
+                continue;
+            }
+            let is_later = self.calendar.must_precede(writer, reader);
+            match (contents.is_same(content, now), contents.is_same(content, after)) {
+                (true, _) if !is_later => wait(reader),
+                (true, _) => late = late.or(Some(reader)),
+                (_, true) if is_later => {
+                    // Whoever would overwrite it before the reader comes should come first.
+                    for other in open.iter().filter(|other| other.txn != writer) {
+                        let is_between = self.calendar.must_precede(other.txn, reader);
+                        if is_between && self.scripts.writes(other.txn, key, after) {
+                            wait(other.txn);
+                        }
+                    }
+                }
+                _ => {}
+            }
+            if self.calendar.is_over_before(writer, reader) {
+                break;
+            }
+        }
+        if late.is_some()
+            && let Some(since) = self.table.since(key)
+        {
+            let second = self.placed[since as usize].txn;
+            blocks.late = blocks.late.or(Some(Lesson { first: writer, second, key }));
+        }
+        blocks.weak += self.surprised(writer, key, now, after);
+    }
+
+    /// How many readers would have seen a row that they did not see.
+    fn surprised(&self, writer: TxnId, key: KeyId, before: Content, after: Content) -> u32 {
+        let datum = self.scripts.key(key);
+        let is_surprised = |txn: TxnId| {
+            self.scripts.of_txn[txn.index()].steps.iter().any(|step| match step {
+                Step::Query { filter, shown } => {
+                    self.scripts.contents.matches(filter, datum, after)
+                        && !self.scripts.contents.matches(filter, datum, before)
+                        && find(shown, key).is_none()
+                }
+                _ => false,
+            })
+        };
+        let waiting = self.open.iter().filter(|open| open.txn != writer && open.fitted.is_empty());
+        waiting.filter(|open| is_surprised(open.txn)).count() as u32
+    }
+}

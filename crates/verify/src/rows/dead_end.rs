@@ -1,0 +1,159 @@
+//! Out of a dead end: who should have come before whom, learnt from what was overwritten too early.
+//!
+//! A transaction that does not fit wants to see something of a row. If the row held it before, the one that overwrote it
+//! came too early: it should have come after the reader, or, if it had to come before the reader by the clock, before
+//! whoever wrote what the reader saw. That is a lesson; everything since is taken back, and the lesson is kept. Each
+//! lesson is learnt once, so this ends. If there is nothing to learn, unknown transactions may help that nobody had to
+//! take in yet, and after that the reasons to wait are overridden one by one.
+
+use history::{KeyId, Outcome, TxnId};
+use rustc_hash::FxHashMap;
+
+use super::blocks::Blocked;
+use super::contents::Content;
+use super::open::{Open, concerned};
+use super::search::{Lesson, Search};
+
+/// Rows that do not fit, of one transaction, that are looked at.
+const MAX_WRONG: usize = 16;
+/// How far back the past of a row is looked at.
+const MAX_PAST: usize = 64;
+/// Reasons to wait may be overridden so often.
+const MAX_OVERRIDES: u64 = 200;
+
+impl Search<'_, '_> {
+    /// Goes on from a dead end, or gives the rows that it is about.
+    pub(super) fn leave_dead_end(&mut self, blocked: Blocked) -> Result<(), Vec<KeyId>> {
+        let mut lessons = blocked.late.clone();
+        let wrong = self.wrong_rows();
+        for &(txn, key) in &wrong {
+            lessons.extend(self.lesson_of(txn, key));
+        }
+        for place in 0..self.open.len() {
+            lessons.extend(self.lesson_of_past(place));
+        }
+        lessons.retain(|lesson| self.is_new(lesson));
+        // The one that takes least back.
+        let moment = |lesson: &Lesson| self.moment_of[lesson.second.index()];
+        if let Some(lesson) = lessons.into_iter().max_by_key(moment) {
+            let moment = moment(&lesson);
+            self.stats.lessons += 1;
+            self.lessons[lesson.second.index()].push(lesson);
+            self.take_back(moment);
+            return Ok(());
+        }
+        if self.place_an_unknown(&wrong) {
+            return Ok(());
+        }
+        if let Some(best) = blocked.best.filter(|_| self.stats.overrides < MAX_OVERRIDES) {
+            self.stats.overrides += 1;
+            self.place_at(best);
+            return Ok(());
+        }
+        Err(self.rows_in_doubt(&wrong, &blocked))
+    }
+
+    fn is_new(&self, lesson: &Lesson) -> bool {
+        lesson.first != lesson.second
+            && self.is_placed(lesson.second)
+            && !self.calendar.must_precede(lesson.second, lesson.first)
+            && self.lessons[lesson.second.index()].iter().all(|known| known.first != lesson.first)
+    }
+
+    /// Rows that do not fit, with who saw them.
+    fn wrong_rows(&mut self) -> Vec<(TxnId, KeyId)> {
+        let mut rows = Vec::new();
+        for txn in self.open.iter().filter(|open| !open.fits()).map(|open| open.txn).collect::<Vec<_>>() {
+            let mut left = MAX_WRONG;
+            for key in concerned(&self.scripts, &self.table, txn) {
+                if left > 0 && !self.scripts.meet(txn, key, self.table.now(key)).is_right {
+                    rows.push((txn, key));
+                    left -= 1;
+                }
+            }
+        }
+        rows
+    }
+
+    /// What is to be learnt from a row that does not fit.
+    fn lesson_of(&mut self, reader: TxnId, key: KeyId) -> Option<Lesson> {
+        let past: Vec<_> = self.table.past(key).take(MAX_PAST).collect();
+        let fits = |content: Content| self.scripts.meet(reader, key, content).is_right;
+        let place = past.iter().map(|entry| entry.content).position(fits)?;
+        let overwriter = self.placed[past[place].moment as usize].txn;
+        if !self.calendar.must_precede(overwriter, reader) {
+            return Some(Lesson { first: reader, second: overwriter, key });
+        }
+        let writer = self.placed[past.get(place + 1)?.moment as usize].txn;
+        Some(Lesson { first: overwriter, second: writer, key })
+    }
+
+    /// The last moment at which an open transaction fitted that does not fit now, by all rows and by how many rows it was
+    /// told to have changed: it should have come before whoever came then.
+    fn lesson_of_past(&mut self, place: usize) -> Option<Lesson> {
+        if self.open[place].fits() {
+            return None;
+        }
+        let mut then = self.open[place].clone();
+        let mut held: FxHashMap<KeyId, Content> = FxHashMap::default();
+        let mut key = None;
+        let mut entries = self.table.overwritten().peekable();
+        for (moment, placed) in self.placed.iter().enumerate().rev().take(MAX_PAST) {
+            if self.calendar.must_precede(placed.txn, then.txn) {
+                return None;
+            }
+            while let Some(entry) = entries.next_if(|entry| entry.moment as usize == moment) {
+                let after = held.insert(entry.key, entry.content).unwrap_or(self.table.now(entry.key));
+                then.note(&mut self.scripts, entry.key, after, entry.content);
+                key = Some(entry.key);
+            }
+            if then.fits() {
+                return Some(Lesson { first: then.txn, second: placed.txn, key: key? });
+            }
+        }
+        None
+    }
+
+    /// Takes in a transaction of unknown outcome that writes what somebody saw.
+    fn place_an_unknown(&mut self, wrong: &[(TxnId, KeyId)]) -> bool {
+        let is_open = |&txn: &TxnId| {
+            self.history.outcome(txn) == Outcome::Unknown
+                && !self.is_placed(txn)
+                && self.calendar.may_begin(txn)
+                && self.calendar.may_commit(txn)
+                && self.may_begin_now(txn)
+                && self.calendar.is_its_turn(txn, |txn| self.is_placed(txn))
+        };
+        let unknown: Vec<TxnId> = self.history.txns().filter(is_open).collect();
+        for txn in unknown {
+            let open = Open::new(&mut self.scripts, &self.table, txn, Vec::new());
+            if open.fits() && self.helps(txn, wrong) {
+                let effects = super::open::effects(&mut self.scripts, &self.table, txn);
+                self.commit(txn, self.moment(), &effects);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether a row that does not fit would fit after a transaction.
+    fn helps(&mut self, txn: TxnId, wrong: &[(TxnId, KeyId)]) -> bool {
+        wrong.iter().any(|&(reader, key)| {
+            let left = self.scripts.meet(txn, key, self.table.now(key)).left;
+            left.is_some_and(|left| self.scripts.meet(reader, key, left).is_right)
+        })
+    }
+
+    /// The rows of a dead end: those that do not fit, those for which somebody waits, and those of the lessons about the
+    /// transactions concerned.
+    fn rows_in_doubt(&self, wrong: &[(TxnId, KeyId)], blocked: &Blocked) -> Vec<KeyId> {
+        let mut keys: Vec<KeyId> = wrong.iter().map(|&(_, key)| key).collect();
+        keys.extend(blocked.waits.iter().chain(&blocked.late).map(|lesson| lesson.key));
+        for open in &self.open {
+            keys.extend(self.lessons[open.txn.index()].iter().map(|lesson| lesson.key));
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    }
+}

@@ -1,0 +1,188 @@
+//! Transactions that may come next, and how well each fits the rows as they are.
+//!
+//! A transaction fits if all that it saw fits. That is looked up once when it may come next, over the rows that it was
+//! shown and those that its predicates match; afterwards each change of a row corrects the count of rows that do not
+//! fit. So it is always known who fits, for one or two comparisons per changed row and open transaction.
+
+use history::{KeyId, TxnId};
+
+use super::contents::Content;
+use super::scripts::{Meeting, Scripts, Step, find};
+use super::table::Table;
+
+/// A transaction that may come next.
+#[derive(Clone)]
+pub(crate) struct Open {
+    pub txn: TxnId,
+    /// How many rows do not fit.
+    pub wrong: u32,
+    /// How many rows it would write.
+    pub writes: u32,
+    /// For each step that is told how many rows it changes: the step, how many it would, and how many it was told.
+    counts: Vec<(u32, u64, u64)>,
+    /// The moments at which it fitted, for a level at which a transaction may begin before it commits.
+    pub fitted: Vec<u32>,
+    /// What it would write, if that was asked for and nothing has changed since.
+    pub effects: Option<Vec<(KeyId, Content)>>,
+    kind: Kind,
+}
+
+/// The frequent kinds need no run of the script.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Query,
+    Update,
+    Other,
+}
+
+impl Open {
+    pub fn new(scripts: &mut Scripts<'_>, table: &Table, txn: TxnId, fitted: Vec<u32>) -> Self {
+        let steps = &scripts.of_txn[txn.index()].steps;
+        let kind = match &steps[..] {
+            [Step::Query { .. }] => Kind::Query,
+            [Step::Update { .. }] => Kind::Update,
+            _ => Kind::Other,
+        };
+        let counts = steps.iter().enumerate().filter_map(|(place, step)| match step {
+            Step::Update { count: Some(count), .. } => Some((place as u32, 0, *count)),
+            _ => None,
+        });
+        let counts = counts.collect();
+        let mut open = Self { txn, wrong: 0, writes: 0, counts, fitted, effects: None, kind };
+        match kind {
+            Kind::Query => open.count_query(scripts, table),
+            Kind::Update | Kind::Other => open.count_all(scripts, table),
+        }
+        open
+    }
+
+    pub fn fits(&self) -> bool {
+        self.wrong == 0 && self.counts.iter().all(|&(_, count, told)| count == told)
+    }
+
+    /// Rows that were shown and are otherwise now, and rows that match and were not shown.
+    fn count_query(&mut self, scripts: &Scripts<'_>, table: &Table) {
+        let [Step::Query { filter, shown }] = &scripts.of_txn[self.txn.index()].steps[..] else { return };
+        let mut hits = Vec::new();
+        table.hits(scripts, filter, &mut hits);
+        let mut unexpected = hits.len();
+        for row in shown {
+            let now = table.now(row.key);
+            let is_match = scripts.contents.matches(filter, scripts.key(row.key), now);
+            unexpected -= usize::from(is_match);
+            self.wrong += u32::from(!is_match || !scripts.contents.is_same(now, row.content));
+        }
+        self.wrong += unexpected as u32;
+    }
+
+    fn count_all(&mut self, scripts: &mut Scripts<'_>, table: &Table) {
+        for key in concerned(scripts, table, self.txn) {
+            let meeting = scripts.meet(self.txn, key, table.now(key));
+            self.add(&meeting);
+        }
+    }
+
+    fn add(&mut self, meeting: &Meeting) {
+        self.wrong += u32::from(!meeting.is_right);
+        self.writes += u32::from(meeting.left.is_some());
+        for (step, count, _) in &mut self.counts {
+            *count += meeting.matched >> *step & 1;
+        }
+    }
+
+    fn remove(&mut self, meeting: &Meeting) {
+        self.wrong -= u32::from(!meeting.is_right);
+        self.writes -= u32::from(meeting.left.is_some());
+        for (step, count, _) in &mut self.counts {
+            *count -= meeting.matched >> *step & 1;
+        }
+    }
+
+    /// A row has changed.
+    pub fn note(&mut self, scripts: &mut Scripts<'_>, key: KeyId, before: Content, after: Content) {
+        match (self.kind, &scripts.of_txn[self.txn.index()].steps[..]) {
+            (Kind::Query, [Step::Query { filter, shown }]) => {
+                let datum = scripts.key(key);
+                let (was, is) = (
+                    scripts.contents.matches(filter, datum, before),
+                    scripts.contents.matches(filter, datum, after),
+                );
+                // What does not match is wrong if it was shown and right otherwise, before and after.
+                if was || is {
+                    let row = find(shown, key).map(|row| row.content);
+                    let is_shown = |row: Content, content: Content| scripts.contents.is_same(row, content);
+                    self.wrong -= u32::from(row.map_or(was, |row| !was || !is_shown(row, before)));
+                    self.wrong += u32::from(row.map_or(is, |row| !is || !is_shown(row, after)));
+                }
+            }
+            (Kind::Update, [Step::Update { filter, keys, .. }]) => {
+                let datum = scripts.key(key);
+                let (was, is) = (
+                    scripts.contents.matches(filter, datum, before),
+                    scripts.contents.matches(filter, datum, after),
+                );
+                if was || is {
+                    self.effects = None;
+                }
+                if was != is {
+                    let told = keys.as_ref().map(|keys| keys.binary_search(&key).is_ok());
+                    let meeting = |is_match: bool| Meeting {
+                        is_right: told.is_none_or(|told| told == is_match),
+                        left: is_match.then_some(after),
+                        matched: u64::from(is_match),
+                    };
+                    self.remove(&meeting(was));
+                    self.add(&meeting(is));
+                }
+            }
+            _ => {
+                self.effects = None;
+                let meeting = scripts.meet(self.txn, key, before);
+                self.remove(&meeting);
+                let meeting = scripts.meet(self.txn, key, after);
+                self.add(&meeting);
+            }
+        }
+    }
+}
+
+/// The rows that a transaction meets in another way than doing nothing and seeing nothing.
+pub(crate) fn concerned(scripts: &Scripts<'_>, table: &Table, txn: TxnId) -> Vec<KeyId> {
+    let mut keys = Vec::new();
+    for step in &scripts.of_txn[txn.index()].steps {
+        match step {
+            Step::Read { key, .. } | Step::Write { key, .. } => keys.push(*key),
+            Step::Range { range, shown } => {
+                let all = (0..table.key_count()).map(KeyId::from_index);
+                let is_there = |&key: &KeyId| {
+                    !scripts.contents.is_dead(table.now(key)) && range.contains(scripts.key(key))
+                };
+                keys.extend(all.filter(is_there));
+                keys.extend(shown.iter().map(|row| row.key));
+            }
+            Step::Query { filter, shown } => {
+                table.hits(scripts, filter, &mut keys);
+                keys.extend(shown.iter().map(|row| row.key));
+            }
+            Step::Update { filter, keys: told, .. } => {
+                table.hits(scripts, filter, &mut keys);
+                keys.extend(told.iter().flatten());
+            }
+        }
+    }
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
+
+/// What a transaction would write.
+pub(crate) fn effects(scripts: &mut Scripts<'_>, table: &Table, txn: TxnId) -> Vec<(KeyId, Content)> {
+    let keys = concerned(scripts, table, txn);
+    let mut effects = Vec::with_capacity(keys.len());
+    for key in keys {
+        if let Some(left) = scripts.meet(txn, key, table.now(key)).left {
+            effects.push((key, left));
+        }
+    }
+    effects
+}

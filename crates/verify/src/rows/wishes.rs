@@ -1,0 +1,98 @@
+//! Who wants to see what of each row: the readers that have not come yet, in the order of their begins.
+//!
+//! A writer that overwrites what a reader still wants to see must wait for it, and one of two writers whose content a
+//! later reader saw must come last. Both are read off the wishes of a row, mostly off the first of them.
+
+use history::{KeyId, TxnId};
+
+use super::contents::Content;
+use super::scripts::{Scripts, Step};
+
+/// A reader by its place in the order of begins, and what it saw.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Wish {
+    rank: u32,
+    pub content: Content,
+}
+
+pub(crate) struct Wishes {
+    by_begin: Vec<TxnId>,
+    rank_of: Vec<u32>,
+    /// By key, and then by rank.
+    all: Vec<Wish>,
+    start: Vec<u32>,
+    /// For each key the first wish of a reader that may not have come.
+    head: Vec<u32>,
+    /// For each rank whether the reader has come.
+    has_come: Vec<bool>,
+}
+
+impl Wishes {
+    pub fn of(scripts: &Scripts<'_>, by_begin: Vec<TxnId>) -> Self {
+        let key_count = scripts.history.keys().len();
+        let mut rank_of = vec![u32::MAX; scripts.of_txn.len()];
+        for (rank, &txn) in by_begin.iter().enumerate() {
+            rank_of[txn.index()] = rank as u32;
+        }
+        let mut start = vec![0u32; key_count + 1];
+        for &txn in &by_begin {
+            each(scripts, txn, |key, _| start[key.index() + 1] += 1);
+        }
+        for key in 0..key_count {
+            start[key + 1] += start[key];
+        }
+        let mut next = start.clone();
+        let mut all = vec![Wish::default(); start[key_count] as usize];
+        for (rank, &txn) in by_begin.iter().enumerate() {
+            each(scripts, txn, |key, content| {
+                all[next[key.index()] as usize] = Wish { rank: rank as u32, content };
+                next[key.index()] += 1;
+            });
+        }
+        let head = start[..key_count].to_vec();
+        let has_come = vec![false; by_begin.len()];
+        Self { by_begin, rank_of, all, start, head, has_come }
+    }
+
+    /// The wishes of readers that have not come.
+    pub fn of_key(&mut self, key: KeyId) -> impl Iterator<Item = (TxnId, Content)> {
+        let end = self.start[key.index() + 1];
+        let mut head = self.head[key.index()];
+        while head < end && self.has_come[self.all[head as usize].rank as usize] {
+            head += 1;
+        }
+        self.head[key.index()] = head;
+        let wishes = self.all[head as usize..end as usize].iter();
+        let is_open = |wish: &&Wish| !self.has_come[wish.rank as usize];
+        wishes.filter(is_open).map(|wish| (self.by_begin[wish.rank as usize], wish.content))
+    }
+
+    /// A reader has begun: whatever comes now, it has seen what it wanted to see.
+    pub fn come(&mut self, txn: TxnId) {
+        self.has_come[self.rank_of[txn.index()] as usize] = true;
+    }
+
+    /// A reader has not come after all.
+    pub fn put_back(&mut self, scripts: &Scripts<'_>, txn: TxnId) {
+        let rank = self.rank_of[txn.index()];
+        self.has_come[rank as usize] = false;
+        each(scripts, txn, |key, _| {
+            let (start, end) = (self.start[key.index()] as usize, self.start[key.index() + 1] as usize);
+            let place = start + self.all[start..end].partition_point(|wish| wish.rank < rank);
+            self.head[key.index()] = self.head[key.index()].min(place as u32);
+        });
+    }
+}
+
+/// What a transaction saw of rows before it changed any.
+fn each(scripts: &Scripts<'_>, txn: TxnId, mut add: impl FnMut(KeyId, Content)) {
+    for step in &scripts.of_txn[txn.index()].steps {
+        match step {
+            Step::Read { key, row, .. } => add(*key, *row),
+            Step::Range { shown, .. } | Step::Query { shown, .. } => {
+                shown.iter().for_each(|row| add(row.key, row.content));
+            }
+            Step::Write { .. } | Step::Update { .. } => return,
+        }
+    }
+}
