@@ -6,11 +6,16 @@ use serde_json::Value;
 
 use crate::run::{Done, cargo, output_of, root};
 
-/// Checks all packages of the lock file.
-pub fn check() -> Done {
+/// Checks all packages that the project is built from; `with_engines` also those that only features bring, which have
+/// to be downloaded for it.
+pub fn check(with_engines: bool) -> Done {
     let allowed = allowed()?;
-    let metadata = output_of(&mut cargo(&["metadata", "--format-version", "1", "--locked"]), &[0])
-        .or_else(|_| output_of(&mut cargo(&["metadata", "--format-version", "1"]), &[0]))?;
+    let mut words = vec!["metadata", "--format-version", "1"];
+    if with_engines {
+        words.push("--all-features");
+    }
+    let locked: Vec<&str> = words.iter().copied().chain(["--locked"]).collect();
+    let metadata = output_of(&mut cargo(&locked), &[0]).or_else(|_| output_of(&mut cargo(&words), &[0]))?;
     let metadata: Value = serde_json::from_str(&metadata).map_err(|error| error.to_string())?;
     let packages = metadata["packages"].as_array().ok_or("cargo metadata lists no packages")?;
     let mut refused = Vec::new();

@@ -3,6 +3,7 @@
 //! Written with the standard library and a JSON parser, so that a fresh clone starts quickly.
 
 mod bench;
+mod engines;
 mod licences;
 mod run;
 mod services;
@@ -15,6 +16,8 @@ const HELP: &str = "\
 The project's chores.
 
   cargo xtask test                    formatting, lints, licences, documentation and all tests
+      --all-engines                     instead: licences, lints, tests and runs with DuckDB, slatedb,
+                                        surrealkv and turso built in (half an hour)
   cargo xtask bench [SUITE ...]       time and memory, as tables
       --quick                           small histories, one run each
       --profile dev                     use the development build
@@ -30,9 +33,10 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.split_first() {
         Some((&"test", [])) => test::run(),
+        Some((&"test", ["--all-engines"])) => engines::run(),
         Some((&"bench", options)) => bench::run(options),
         Some((&"soak", options)) => soak::run(options),
-        Some((&"licences", [])) => licences::check(),
+        Some((&"licences", [])) => licences::check(true),
         Some((&"services", words)) => services::run(words),
         None | Some((&("help" | "--help" | "-h"), _)) => {
             println!("{HELP}{}", bench::SUITES.join(", "));

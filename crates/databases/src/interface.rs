@@ -2,7 +2,7 @@
 
 use history::{Bound, Datum};
 
-use crate::{Failure, Predicate};
+use crate::{Failure, Predicate, Url};
 
 /// A table of rows, as a workload or a schedule needs it.
 ///
@@ -161,6 +161,11 @@ impl Setting {
     pub fn list(names: &[&str], default: &str) -> Vec<Self> {
         names.iter().map(|&name| Self { name: name.into(), is_default: name == default }).collect()
     }
+
+    /// The four settings of the SQL standard, the default one marked by its name.
+    pub(crate) fn standard(default: &str) -> Vec<Self> {
+        Self::list(&["read-uncommitted", "read-committed", "repeatable-read", "serializable"], default)
+    }
 }
 
 /// Which database it is.
@@ -172,6 +177,19 @@ pub struct Description {
     pub version: String,
     /// Where it is, without the password; one for each node.
     pub urls: Vec<String>,
+}
+
+impl Description {
+    /// A product of a version at these places.
+    pub(crate) fn new<'u>(product: &str, version: &str, urls: impl IntoIterator<Item = &'u Url>) -> Self {
+        let urls = urls.into_iter().map(Url::to_string).collect();
+        Self { product: product.into(), version: version.into(), urls }
+    }
+}
+
+/// One of the nodes of a database, counted from 0.
+pub(crate) fn node_of<N>(nodes: &[N], node: usize) -> Result<&N, Failure> {
+    nodes.get(node).ok_or_else(|| Failure::refused(format!("there is no node {node}")))
 }
 
 /// A database that can be connected to.

@@ -68,13 +68,16 @@ pub(crate) fn path_of(url: &Url) -> Result<&str, Failure> {
     }
 }
 
+/// Threads for a store whose calls are asynchronous.
+#[cfg(any(feature = "slatedb", feature = "surrealkv"))]
+pub(crate) fn runtime_beside_store(url: &Url) -> Result<Arc<tokio::runtime::Runtime>, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    runtime.map(Arc::new).map_err(|error| Failure::refused(format!("{url}: {error}")))
+}
+
 impl<E: Engine> Database for KeyValue<E> {
     fn describe(&self) -> Description {
-        Description {
-            product: E::PRODUCT.into(),
-            version: locked_version(E::CRATE).into(),
-            urls: vec![self.url.to_string()],
-        }
+        Description::new(E::PRODUCT, locked_version(E::CRATE), [&self.url])
     }
 
     fn settings(&self) -> Vec<Setting> {

@@ -6,6 +6,8 @@
 
 mod bytes;
 mod catalog;
+#[cfg(feature = "duckdb")]
+mod duckdb;
 mod exec;
 mod failure;
 mod fjall;
@@ -19,10 +21,14 @@ mod redb;
 mod rows;
 mod secrets;
 mod sim;
+#[cfg(feature = "slatedb")]
+mod slatedb;
 mod sql;
 mod sqlite;
 #[cfg(feature = "surrealkv")]
 mod surrealkv;
+#[cfg(feature = "turso")]
+mod turso;
 mod url;
 
 pub use failure::{Failure, FailureKind};

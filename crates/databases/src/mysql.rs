@@ -19,6 +19,7 @@ use mysql::{Conn, Opts, OptsBuilder, Params, Value};
 use self::failure::{Moment, failure};
 use self::watch::MysqlWatcher;
 use crate::catalog::Catalog;
+use crate::interface::node_of;
 use crate::sql::{self, MYSQL, Query};
 use crate::{
     Answer, Database, Description, Failure, FailureKind, Session, Setting, Statement, StatementKind, Table,
@@ -60,10 +61,6 @@ impl Mysql {
         let product = if version.contains("MariaDB") { "MariaDB" } else { "MySQL" };
         Ok(Self { nodes, catalog: Catalog::default(), product, version })
     }
-
-    fn node(&self, node: usize) -> Result<&Node, Failure> {
-        self.nodes.get(node).ok_or_else(|| Failure::refused(format!("there is no node {node}")))
-    }
 }
 
 impl Node {
@@ -104,16 +101,11 @@ impl Node {
 
 impl Database for Mysql {
     fn describe(&self) -> Description {
-        Description {
-            product: self.product.into(),
-            version: self.version.clone(),
-            urls: self.nodes.iter().map(|node| node.url.to_string()).collect(),
-        }
+        Description::new(self.product, &self.version, self.nodes.iter().map(|node| &node.url))
     }
 
     fn settings(&self) -> Vec<Setting> {
-        let names = ["read-uncommitted", "read-committed", "repeatable-read", "serializable"];
-        Setting::list(&names, "repeatable-read")
+        Setting::standard("repeatable-read")
     }
 
     fn prepare(&self, tables: &[Table]) -> Result<(), Failure> {
@@ -132,7 +124,7 @@ impl Database for Mysql {
     }
 
     fn connect(&self, node: usize) -> Result<Box<dyn Session>, Failure> {
-        let connection = self.node(node)?.connect()?;
+        let connection = node_of(&self.nodes, node)?.connect()?;
         let id = u64::from(connection.connection.connection_id());
         let catalog = self.catalog.clone();
         Ok(Box::new(MysqlSession { connection, catalog, id, setting: None, is_open: false, is_lost: false }))
@@ -152,7 +144,9 @@ impl Database for Mysql {
     }
 
     fn drop_connection(&self, node: usize, session: u64) -> Result<(), Failure> {
-        self.node(node)?.connect()?.run(&format!("KILL CONNECTION {session}"), Moment::InTransaction)
+        node_of(&self.nodes, node)?
+            .connect()?
+            .run(&format!("KILL CONNECTION {session}"), Moment::InTransaction)
     }
 }
 

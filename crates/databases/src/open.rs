@@ -11,6 +11,9 @@ use crate::{Database, Failure, Url};
 const SCHEMES: &str =
     "sqlite:PATH, fjall:PATH, redb:PATH, exec:PROGRAM, sim:LEVEL, postgres://..., mysql://..., mariadb://...";
 
+/// Engines that are built in on request, since they take minutes: each has a feature of its name.
+const FEATURES: [&str; 4] = ["duckdb", "slatedb", "surrealkv", "turso"];
+
 /// Opens a database; several URLs are several nodes of one.
 ///
 /// A server is asked for its version, and an embedded store may create its file; nothing else is changed before
@@ -42,8 +45,39 @@ pub fn open(urls: &[Url]) -> Result<Box<dyn Database>, Failure> {
         "fjall" => Ok(Box::new(crate::fjall::open(first)?)),
         "redb" => Ok(Box::new(crate::redb::open(first)?)),
         "sim" => Ok(Box::new(Sim::open(first)?)),
+        #[cfg(feature = "duckdb")]
+        "duckdb" => Ok(Box::new(crate::duckdb::DuckDb::open(first)?)),
+        #[cfg(feature = "slatedb")]
+        "slatedb" => Ok(Box::new(crate::slatedb::open(first)?)),
         #[cfg(feature = "surrealkv")]
         "surrealkv" => Ok(Box::new(crate::surrealkv::open(first)?)),
-        other => Err(Failure::refused(format!("no driver for `{other}:`, expected one of {SCHEMES}"))),
+        #[cfg(feature = "turso")]
+        "turso" => Ok(Box::new(crate::turso::Turso::open(first)?)),
+        engine if FEATURES.contains(&engine) => Err(Failure::refused(format!(
+            "this isoscope was built without {engine}; the feature `{engine}` brings it: \
+             cargo install --path crates/cli --features {engine}"
+        ))),
+        other => Err(Failure::refused(format!(
+            "no driver for `{other}:`, expected one of {SCHEMES}; or, as features, {}",
+            FEATURES.join(", ")
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_that_is_not_built_in_names_its_feature() {
+        for engine in FEATURES {
+            let url = Url::parse(&format!("{engine}:")).unwrap();
+            // An engine that is built in asks for a path.
+            let said = open(&[url]).err().unwrap().message;
+            let names_feature = said.contains(&format!("--features {engine}"));
+            assert!(names_feature || said.contains("expected a path"), "{said}");
+        }
+        let said = open(&[Url::parse("oracle:x").unwrap()]).err().unwrap().message;
+        assert!(said.contains("no driver for `oracle:`") && said.contains("duckdb"), "{said}");
     }
 }

@@ -22,6 +22,7 @@ use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage};
 use self::failure::{Moment, failure, timed_out};
 use self::values::{Held, Parameter};
 use crate::catalog::Catalog;
+use crate::interface::node_of;
 use crate::sql::{self, POSTGRES, Query};
 use crate::{
     Answer, Database, Description, Failure, Session, Setting, Statement, StatementKind, Table, Url, Watcher,
@@ -56,10 +57,6 @@ impl Postgres {
         let connection = nodes[0].connect()?;
         let version = connection.value("SHOW server_version")?;
         Ok(Self { nodes, catalog: Catalog::default(), version })
-    }
-
-    fn node(&self, node: usize) -> Result<&Node, Failure> {
-        self.nodes.get(node).ok_or_else(|| Failure::refused(format!("there is no node {node}")))
     }
 }
 
@@ -121,16 +118,11 @@ impl Node {
 
 impl Database for Postgres {
     fn describe(&self) -> Description {
-        Description {
-            product: "PostgreSQL".into(),
-            version: self.version.clone(),
-            urls: self.nodes.iter().map(|node| node.url.to_string()).collect(),
-        }
+        Description::new("PostgreSQL", &self.version, self.nodes.iter().map(|node| &node.url))
     }
 
     fn settings(&self) -> Vec<Setting> {
-        let names = ["read-uncommitted", "read-committed", "repeatable-read", "serializable"];
-        Setting::list(&names, "read-committed")
+        Setting::standard("read-committed")
     }
 
     fn prepare(&self, tables: &[Table]) -> Result<(), Failure> {
@@ -148,7 +140,7 @@ impl Database for Postgres {
     }
 
     fn connect(&self, node: usize) -> Result<Box<dyn Session>, Failure> {
-        let connection = self.node(node)?.connect()?;
+        let connection = node_of(&self.nodes, node)?.connect()?;
         let id = connection.value("SELECT pg_backend_pid()")?.parse().ok();
         let catalog = self.catalog.clone();
         Ok(Box::new(PostgresSession { connection, catalog, id, is_open: false }))
@@ -168,7 +160,7 @@ impl Database for Postgres {
     }
 
     fn drop_connection(&self, node: usize, session: u64) -> Result<(), Failure> {
-        let connection = self.node(node)?.connect()?;
+        let connection = node_of(&self.nodes, node)?.connect()?;
         connection.batch(&format!("SELECT pg_terminate_backend({session})"), Moment::InTransaction)
     }
 }

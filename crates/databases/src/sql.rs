@@ -6,6 +6,10 @@
 mod dialect;
 mod schema;
 
+#[cfg(feature = "duckdb")]
+pub(crate) use dialect::DUCKDB;
+#[cfg(feature = "turso")]
+pub(crate) use dialect::TURSO;
 pub(crate) use dialect::{Dialect, MYSQL, POSTGRES, SQLITE};
 pub(crate) use schema::{create, drop_table, fill};
 
@@ -60,6 +64,14 @@ pub(crate) fn split_key(mut row: Vec<Datum>) -> (Datum, Vec<Datum>) {
     }
     let key = row.remove(0);
     (key, row)
+}
+
+/// Whether SQL as it stands counts rows rather than returning some, for a database that answers both with rows.
+#[cfg(feature = "duckdb")]
+pub(crate) fn only_counts(text: &str) -> bool {
+    let text = text.trim_start().to_ascii_uppercase();
+    let changes_rows = ["INSERT", "UPDATE", "DELETE"].iter().any(|verb| text.starts_with(verb));
+    changes_rows && !text.contains("RETURNING")
 }
 
 /// Compiles a statement; [`Statement::Sql`] is none of its business.

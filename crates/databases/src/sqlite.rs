@@ -90,11 +90,7 @@ impl Options {
 
 impl Database for Sqlite {
     fn describe(&self) -> Description {
-        Description {
-            product: "SQLite".into(),
-            version: rusqlite::version().into(),
-            urls: vec![self.url.to_string()],
-        }
+        Description::new("SQLite", rusqlite::version(), [&self.url])
     }
 
     fn settings(&self) -> Vec<Setting> {

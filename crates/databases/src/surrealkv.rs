@@ -9,7 +9,7 @@ use std::sync::Arc;
 use surrealkv::{Error, LSMIterator, ReadOptions, Transaction, Tree, TreeBuilder};
 use tokio::runtime::Runtime;
 
-use crate::key_value::{ByteTransaction, Engine, KeyValue, Pairs, path_of};
+use crate::key_value::{ByteTransaction, Engine, KeyValue, Pairs, path_of, runtime_beside_store};
 use crate::{Failure, FailureKind, Url};
 
 pub(crate) struct Surrealkv {
@@ -21,15 +21,11 @@ pub(crate) fn open(url: &Url) -> Result<KeyValue<Surrealkv>, Failure> {
     url.allow_parameters(&[])?;
     let path = path_of(url)?;
     let refused = |error: &dyn std::fmt::Display| Failure::refused(format!("{url}: {error}"));
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .map_err(|error| refused(&error))?;
+    let runtime = runtime_beside_store(url)?;
     let guard = runtime.enter();
     let tree = TreeBuilder::new().with_path(path.into()).build().map_err(|error| refused(&error))?;
     drop(guard);
-    Ok(KeyValue::new(Surrealkv { tree, runtime: Arc::new(runtime) }, url))
+    Ok(KeyValue::new(Surrealkv { tree, runtime }, url))
 }
 
 impl Engine for Surrealkv {

@@ -114,6 +114,42 @@ fn redb() {
     check(&format!("redb:{}/store", folder.0.display()), &["hermitage"], "redb.txt");
 }
 
+/// The engines behind features; `cargo xtask test --all-engines` builds them.
+#[cfg(feature = "duckdb")]
+#[test]
+fn duckdb() {
+    let folder = Folder::new("duckdb");
+    check(&format!("duckdb:{}/test.db", folder.0.display()), &["hermitage", "coo"], "duckdb.txt");
+}
+
+#[cfg(feature = "slatedb")]
+#[test]
+fn slatedb() {
+    let folder = Folder::new("slatedb");
+    check(&format!("slatedb:{}/store", folder.0.display()), &["hermitage", "coo"], "slatedb.txt");
+}
+
+#[cfg(feature = "surrealkv")]
+#[test]
+fn surrealkv() {
+    let folder = Folder::new("surrealkv");
+    check(&format!("surrealkv:{}/store", folder.0.display()), &["hermitage", "coo"], "surrealkv.txt");
+}
+
+#[cfg(feature = "turso")]
+#[test]
+fn turso_with_versions() {
+    let folder = Folder::new("turso");
+    check(&format!("turso:{}/test.db", folder.0.display()), &["hermitage"], "turso.txt");
+}
+
+#[cfg(feature = "turso")]
+#[test]
+fn turso_with_a_write_ahead_log() {
+    let folder = Folder::new("turso-wal");
+    check(&format!("turso:{}/test.db?mode=wal", folder.0.display()), &["hermitage"], "turso-wal.txt");
+}
+
 #[test]
 fn the_simulated_store() {
     // The other levels may show a state that is as old as chance says.

@@ -39,7 +39,15 @@ const DUCKDB: &str = "DuckDB documentation, Transaction Management, Isolation Le
 const TURSO: &str = "Turso Database Manual, Transactions, Concurrent, \
                      https://github.com/tursodatabase/turso/blob/main/docs/manual.md";
 const SURREALKV: &str = "surrealkv README, Features, Snapshot Isolation, https://docs.rs/crate/surrealkv";
+/// With its other ways to begin.
+const TURSO_ONE_WRITER: &str = "turso documentation, Transactions: SQLite's ways to begin, one writer at a time, \
+                                https://docs.turso.tech/sql-reference/statements/transactions";
+const SLATEDB: &str = "slatedb documentation, IsolationLevel: Snapshot detects write-write conflicts, \
+                       SerializableSnapshot read-write conflicts too, \
+                       https://docs.rs/slatedb/latest/slatedb/enum.IsolationLevel.html";
 
+const UPDATE_AND_DELETE: &str = "that one transaction updates a row and another deletes it is no conflict for DuckDB, \
+                                 and both commit, which snapshot isolation forbids (docs/probe.md)";
 const ROWS_NOT_KEYS: &str = "conflicts are between versions of a row: a key that others have inserted and deleted since \
                              the snapshot can be inserted again, which snapshot isolation of keys forbids";
 const NOT_SNAPSHOT: &str = "plain reads see one snapshot, but UPDATE, DELETE and locking reads see what others have \
@@ -70,7 +78,7 @@ const fn remarking(mut entry: Entry, remark: &'static str) -> Entry {
 const STRICT: &str = "strict-serializable";
 
 /// All promises. A setting named `*` is any setting of the product.
-const ENTRIES: [Entry; 18] = [
+const ENTRIES: [Entry; 22] = [
     expecting(entry("PostgreSQL", "serializable", "serializable", POSTGRES), STRICT),
     remarking(
         expecting(entry("PostgreSQL", "repeatable-read", "snapshot-isolation", POSTGRES), "strong-si"),
@@ -92,8 +100,12 @@ const ENTRIES: [Entry; 18] = [
     expecting(entry("SQLite", "*", "serializable", SQLITE), STRICT),
     expecting(entry("fjall", "*", "serializable", FJALL), STRICT),
     expecting(entry("redb", "*", "serializable", REDB), STRICT),
-    entry("DuckDB", "*", "snapshot-isolation", DUCKDB),
-    entry("turso", "*", "snapshot-isolation", TURSO),
+    remarking(entry("DuckDB", "*", "snapshot-isolation", DUCKDB), UPDATE_AND_DELETE),
+    entry("turso", "concurrent", "snapshot-isolation", TURSO),
+    entry("turso", "deferred", "serializable", TURSO_ONE_WRITER),
+    entry("turso", "immediate", "serializable", TURSO_ONE_WRITER),
+    entry("slatedb", "snapshot", "snapshot-isolation", SLATEDB),
+    entry("slatedb", "serializable", "serializable", SLATEDB),
     entry("surrealkv", "*", "snapshot-isolation", SURREALKV),
 ];
 

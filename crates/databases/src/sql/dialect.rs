@@ -51,6 +51,15 @@ pub(crate) const SQLITE: Dialect = Dialect {
     table_options: " STRICT",
 };
 
+/// DuckDB.
+#[cfg(feature = "duckdb")]
+pub(crate) const DUCKDB: Dialect =
+    Dialect { int: "BIGINT", text_key: "VARCHAR", text: "VARCHAR", table_options: "", ..SQLITE };
+
+/// turso, which has SQLite's language.
+#[cfg(feature = "turso")]
+pub(crate) const TURSO: Dialect = Dialect { ..SQLITE };
+
 /// PostgreSQL.
 pub(crate) const POSTGRES: Dialect = Dialect {
     quote: '"',

@@ -1,0 +1,223 @@
+//! DuckDB, in this process: `duckdb:FILE`. Snapshot isolation, optimistic: whoever writes a row second is aborted.
+//!
+//! All sessions are connections of one instance, as DuckDB wants it, so `duckdb::memory:` works too. DuckDB has no way
+//! to ask for another isolation level, and says what went wrong in words only. Behind the feature `duckdb`, for the time
+//! it takes to build.
+
+use std::sync::{Mutex, PoisonError};
+
+use duckdb::types::{ToSqlOutput, Value, ValueRef};
+use duckdb::{Connection, Error, params_from_iter};
+use history::Datum;
+
+use crate::catalog::Catalog;
+use crate::key_value::path_of;
+use crate::sql::{self, DUCKDB, Query};
+use crate::{
+    Answer, Database, Description, Failure, FailureKind, Session, Setting, Statement, StatementKind, Table,
+    Url,
+};
+
+const PREPARED_STATEMENTS: usize = 100;
+
+/// An instance of DuckDB.
+pub(crate) struct DuckDb {
+    url: Url,
+    catalog: Catalog,
+    /// The connection that all others are made from.
+    first: Mutex<Connection>,
+    version: String,
+}
+
+impl DuckDb {
+    pub fn open(url: &Url) -> Result<Self, Failure> {
+        url.allow_parameters(&[])?;
+        let first = Connection::open(path_of(url)?);
+        let first = first.map_err(|error| Failure::refused(format!("{url}: {error}")))?;
+        let version = first.version().unwrap_or_else(|_| "unknown".into());
+        let version = version.trim_start_matches('v').to_owned();
+        Ok(Self { url: url.clone(), catalog: Catalog::default(), first: Mutex::new(first), version })
+    }
+
+    fn connection(&self) -> Result<Connection, Failure> {
+        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        let connection = first.try_clone().map_err(|error| Failure::refused(error.to_string()))?;
+        connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
+        Ok(connection)
+    }
+}
+
+impl Database for DuckDb {
+    fn describe(&self) -> Description {
+        Description::new("DuckDB", &self.version, [&self.url])
+    }
+
+    fn settings(&self) -> Vec<Setting> {
+        Setting::list(&["snapshot"], "snapshot")
+    }
+
+    fn prepare(&self, tables: &[Table]) -> Result<(), Failure> {
+        self.catalog.prepare(tables)?;
+        let connection = self.connection()?;
+        let fill = || -> duckdb::Result<()> {
+            for table in tables {
+                connection.execute_batch(&sql::drop_table(table, &DUCKDB))?;
+                connection.execute_batch(&sql::create(table, &DUCKDB))?;
+                for query in sql::fill(table, &DUCKDB) {
+                    let parameters = params_from_iter(query.parameters.iter().map(Parameter));
+                    connection.execute(&query.text, parameters)?;
+                }
+            }
+            Ok(())
+        };
+        fill().map_err(|error| failure(&error, FailureKind::Refused))
+    }
+
+    fn connect(&self, _node: usize) -> Result<Box<dyn Session>, Failure> {
+        let (connection, catalog) = (self.connection()?, self.catalog.clone());
+        Ok(Box::new(DuckDbSession { connection, catalog, is_open: false }))
+    }
+
+    fn supports(&self, kind: StatementKind) -> bool {
+        kind != StatementKind::ReadForUpdate
+    }
+}
+
+struct DuckDbSession {
+    connection: Connection,
+    catalog: Catalog,
+    /// Whether a transaction is open; DuckDB's C interface does not tell.
+    is_open: bool,
+}
+
+impl Session for DuckDbSession {
+    fn begin(&mut self, setting: &Setting) -> Result<(), Failure> {
+        if setting.name != "snapshot" {
+            return Err(Failure::refused(format!("DuckDB has no setting {}", setting.name)));
+        }
+        self.abort()?;
+        self.run("BEGIN TRANSACTION", FailureKind::Aborted)?;
+        self.is_open = true;
+        Ok(())
+    }
+
+    fn execute(&mut self, statement: &Statement) -> Result<Answer, Failure> {
+        let answer = match statement {
+            Statement::Sql(text) => self.free_sql(text),
+            _ => sql::compile(statement, &DUCKDB, &self.catalog).and_then(|query| self.query(&query)),
+        };
+        answer.inspect_err(|_| {
+            // A rollback that fails leaves the transaction to the end of the connection, which rolls it back.
+            let _ = self.abort();
+        })
+    }
+
+    fn commit(&mut self) -> Result<(), Failure> {
+        if !self.is_open {
+            return Err(Failure::refused("no transaction is open"));
+        }
+        // DuckDB ends the transaction whether or not it can be committed.
+        self.is_open = false;
+        self.run("COMMIT", FailureKind::Unknown)
+    }
+
+    fn abort(&mut self) -> Result<(), Failure> {
+        if !self.is_open {
+            return Ok(());
+        }
+        self.is_open = false;
+        self.run("ROLLBACK", FailureKind::Aborted)
+    }
+
+    fn id(&self) -> Option<u64> {
+        None
+    }
+}
+
+impl DuckDbSession {
+    fn run(&self, text: &str, otherwise: FailureKind) -> Result<(), Failure> {
+        self.connection.execute_batch(text).map_err(|error| failure(&error, otherwise))
+    }
+
+    fn query(&self, query: &Query) -> Result<Answer, Failure> {
+        let run = || -> duckdb::Result<Answer> {
+            let mut statement = self.connection.prepare_cached(&query.text)?;
+            let parameters = params_from_iter(query.parameters.iter().map(Parameter));
+            if query.returns_rows() {
+                return Ok(query.answer_rows(read_rows(&mut statement, parameters)?));
+            }
+            Ok(query.answer_count(statement.execute(parameters)? as u64))
+        };
+        run().map_err(|error| failure(&error, FailureKind::Refused))
+    }
+
+    fn free_sql(&self, text: &str) -> Result<Answer, Failure> {
+        let run = || -> duckdb::Result<Answer> {
+            let mut statement = self.connection.prepare(text)?;
+            if sql::only_counts(text) {
+                return Ok(Answer::Count(statement.execute([])? as u64));
+            }
+            let rows = read_rows(&mut statement, params_from_iter(std::iter::empty::<i64>()))?;
+            Ok(Answer::Rows(rows.into_iter().map(sql::split_key).collect()))
+        };
+        run().map_err(|error| failure(&error, FailureKind::Refused))
+    }
+}
+
+fn read_rows(
+    statement: &mut duckdb::Statement<'_>,
+    parameters: impl duckdb::Params,
+) -> duckdb::Result<Vec<Vec<Datum>>> {
+    let mut rows = statement.query(parameters)?;
+    let mut read = Vec::new();
+    while let Some(row) = rows.next()? {
+        let width = row.as_ref().column_count();
+        let columns = (0..width).map(|place| row.get_ref(place).map(datum));
+        read.push(columns.collect::<duckdb::Result<_>>()?);
+    }
+    Ok(read)
+}
+
+fn datum(value: ValueRef<'_>) -> Datum {
+    match value {
+        ValueRef::Null => Datum::Nil,
+        ValueRef::Boolean(truth) => Datum::Bool(truth),
+        ValueRef::TinyInt(int) => Datum::Int(int.into()),
+        ValueRef::SmallInt(int) => Datum::Int(int.into()),
+        ValueRef::Int(int) => Datum::Int(int.into()),
+        ValueRef::BigInt(int) => Datum::Int(int),
+        // What a sum of integers is; larger ones than a column can hold are shown as text.
+        ValueRef::HugeInt(int) => i64::try_from(int).map_or_else(|_| Datum::str(int.to_string()), Datum::Int),
+        ValueRef::Double(number) => Datum::float(number),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Datum::str(String::from_utf8_lossy(bytes)),
+        other => Datum::str(format!("{other:?}")),
+    }
+}
+
+struct Parameter<'d>(&'d Datum);
+
+impl duckdb::ToSql for Parameter<'_> {
+    fn to_sql(&self) -> duckdb::Result<ToSqlOutput<'_>> {
+        Ok(match self.0 {
+            Datum::Nil => ToSqlOutput::Owned(Value::Null),
+            Datum::Int(int) => ToSqlOutput::Owned(Value::BigInt(*int)),
+            Datum::Str(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),
+            other => ToSqlOutput::Owned(Value::Text(other.to_string())),
+        })
+    }
+}
+
+/// DuckDB begins what it says with a class, `TransactionContext Error: ...`; `otherwise` is what the other classes mean.
+fn failure(error: &Error, otherwise: FailureKind) -> Failure {
+    let text = error.to_string();
+    let class = text.split_once(" Error:").map_or("", |(class, _)| class);
+    let kind = match class {
+        // A conflict, at a statement or at commit; the key of another transaction's row.
+        "TransactionContext" | "Constraint" | "INTERRUPT" => FailureKind::Aborted,
+        // Before the commit, whatever the disk did is rolled back.
+        "IO" | "Out of Memory" if otherwise == FailureKind::Refused => FailureKind::Aborted,
+        _ => otherwise,
+    };
+    let code = if class.is_empty() { "error" } else { class }.to_lowercase().replace(' ', "-");
+    Failure::new(kind, text).with_code(code)
+}
