@@ -1,4 +1,5 @@
-//! DuckDB, in this process: `duckdb:FILE`. Snapshot isolation, optimistic: whoever writes a row second is aborted.
+//! DuckDB, in this process: `duckdb:FILE`. Snapshot isolation, optimistic: whoever updates a row second is aborted. That
+//! one updates a row and another deletes it is no conflict for DuckDB, see `docs/probe.md`.
 //!
 //! All sessions are connections of one instance, as DuckDB wants it, so `duckdb::memory:` works too. DuckDB has no way
 //! to ask for another isolation level, and says what went wrong in words only. Behind the feature `duckdb`, for the time
@@ -7,7 +8,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use duckdb::types::{ToSqlOutput, Value, ValueRef};
-use duckdb::{Connection, Error, params_from_iter};
+use duckdb::{Config, Connection, Error, params_from_iter};
 use history::Datum;
 
 use crate::catalog::Catalog;
@@ -32,7 +33,9 @@ pub(crate) struct DuckDb {
 impl DuckDb {
     pub fn open(url: &Url) -> Result<Self, Failure> {
         url.allow_parameters(&[])?;
-        let first = Connection::open(path_of(url)?);
+        let path = path_of(url)?;
+        // Statements on single rows are not worth dividing: each session's thread does its own.
+        let first = Config::default().threads(1).and_then(|config| Connection::open_with_flags(path, config));
         let first = first.map_err(|error| Failure::refused(format!("{url}: {error}")))?;
         let version = first.version().unwrap_or_else(|_| "unknown".into());
         let version = version.trim_start_matches('v').to_owned();
