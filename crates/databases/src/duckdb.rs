@@ -221,6 +221,10 @@ fn failure(error: &Error, otherwise: FailureKind) -> Failure {
         "IO" | "Out of Memory" if otherwise == FailureKind::Refused => FailureKind::Aborted,
         _ => otherwise,
     };
-    let code = if class.is_empty() { "error" } else { class }.to_lowercase().replace(' ', "-");
+    let code = match class {
+        "" => "error".to_owned(),
+        "TransactionContext" => "conflict".to_owned(),
+        class => class.to_lowercase().replace(' ', "-"),
+    };
     Failure::new(kind, text).with_code(code)
 }

@@ -45,20 +45,8 @@ impl Sqlite {
                 "{url}: expected the path of a file, as in sqlite:/tmp/test.db"
             )));
         }
-        let journal = match url.parameter("mode") {
-            None | Some("rollback") => "DELETE",
-            Some("wal") => "WAL",
-            Some(other) => {
-                return Err(Failure::refused(format!("{url}: mode is rollback or wal, found {other}")));
-            }
-        };
-        let synchronous = match url.parameter("sync") {
-            None | Some("off") => "OFF",
-            Some("full") => "FULL",
-            Some(other) => {
-                return Err(Failure::refused(format!("{url}: sync is off or full, found {other}")));
-            }
-        };
+        let journal = url.choice("mode", &[("rollback", "DELETE"), ("wal", "WAL")])?;
+        let synchronous = url.choice("sync", &[("off", "OFF"), ("full", "FULL")])?;
         let lock_timeout = Duration::from_millis(url.number("lock-timeout-ms")?.unwrap_or(LOCK_TIMEOUT_MS));
         let options = Options { path, journal, synchronous, lock_timeout };
         Ok(Self { url: url.clone(), catalog: Catalog::default(), options })

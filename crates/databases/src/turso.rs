@@ -2,7 +2,8 @@
 //!
 //! The settings are the ways to begin, as in SQLite. The journal is a property of the file, so it is part of the URL:
 //! `mvcc`, which `BEGIN CONCURRENT` needs, or `wal`, turso's own default. All sessions are connections of one instance,
-//! since turso keeps other processes out of its file. Behind the feature `turso`, for the time it takes to build.
+//! since turso keeps other processes out of its file. Nothing is synchronised to disk unless asked (`sync=full`): isolation
+//! does not depend on it, and speed does. Behind the feature `turso`, for the time it takes to build.
 
 use std::time::Duration;
 
@@ -26,19 +27,15 @@ pub(crate) struct Turso {
     catalog: Catalog,
     database: turso::Database,
     has_versions: bool,
+    synchronous: &'static str,
     lock_timeout: Duration,
 }
 
 impl Turso {
     pub fn open(url: &Url) -> Result<Self, Failure> {
-        url.allow_parameters(&["mode", "lock-timeout-ms"])?;
-        let journal = match url.parameter("mode") {
-            None | Some("mvcc") => "mvcc",
-            Some("wal") => "wal",
-            Some(other) => {
-                return Err(Failure::refused(format!("{url}: mode is mvcc or wal, found {other}")));
-            }
-        };
+        url.allow_parameters(&["mode", "sync", "lock-timeout-ms"])?;
+        let journal = url.choice("mode", &[("mvcc", "mvcc"), ("wal", "wal")])?;
+        let synchronous = url.choice("sync", &[("off", "OFF"), ("full", "FULL")])?;
         let path = path_of(url)?;
         let lock_timeout = Duration::from_millis(url.number("lock-timeout-ms")?.unwrap_or(LOCK_TIMEOUT_MS));
         let runtime = runtime()?;
@@ -55,14 +52,22 @@ impl Turso {
             return Err(Failure::refused(format!("{url}: turso keeps it in journal mode {found}")));
         }
         let has_versions = journal == "mvcc";
-        Ok(Self { url: url.clone(), catalog: Catalog::default(), database, has_versions, lock_timeout })
+        Ok(Self {
+            url: url.clone(),
+            catalog: Catalog::default(),
+            database,
+            has_versions,
+            synchronous,
+            lock_timeout,
+        })
     }
 
     fn session(&self) -> Result<TursoSession, Failure> {
-        let connection = self.database.connect().map_err(|error| failure(&error, FailureKind::Refused))?;
-        let limit = connection.busy_timeout(self.lock_timeout);
-        limit.map_err(|error| failure(&error, FailureKind::Refused))?;
-        Ok(TursoSession { connection, runtime: runtime()?, catalog: self.catalog.clone() })
+        let refused = |error: Error| failure(&error, FailureKind::Refused);
+        let (runtime, connection) = (runtime()?, self.database.connect().map_err(refused)?);
+        connection.busy_timeout(self.lock_timeout).map_err(refused)?;
+        runtime.block_on(connection.pragma_update("synchronous", self.synchronous)).map_err(refused)?;
+        Ok(TursoSession { connection, runtime, catalog: self.catalog.clone() })
     }
 }
 

@@ -113,6 +113,20 @@ impl Url {
         self.password.clone().or_else(from_environment)
     }
 
+    /// What a parameter's word stands for; the first choice is the default.
+    pub(crate) fn choice(
+        &self,
+        name: &str,
+        choices: &[(&str, &'static str)],
+    ) -> Result<&'static str, Failure> {
+        let given = self.parameter(name).unwrap_or(choices[0].0);
+        if let Some((_, meaning)) = choices.iter().find(|(word, _)| *word == given) {
+            return Ok(meaning);
+        }
+        let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
+        Err(Failure::refused(format!("{self}: {name} is {}, found {given}", words.join(" or "))))
+    }
+
     /// Takes the password out of a text that somebody else wrote.
     pub fn scrub(&self, text: &str, variables: &[&str]) -> String {
         match self.password(variables) {
