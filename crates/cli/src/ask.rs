@@ -7,7 +7,8 @@
 use std::time::{Duration, Instant};
 
 use certify::{Certificate, Level};
-use history::{History, Index, OpId, Outcome};
+use history::{History, Index, OpId};
+use run::forbidden::facts;
 use verify::{Limit, Options, Stages, Stats, Unsupported, Verdict};
 
 use crate::exit::Failure;
@@ -105,7 +106,7 @@ impl Question<'_> {
     }
 
     fn has_committed_finding(&self) -> bool {
-        committed_findings(self.history, self.index).next().is_some()
+        facts(self.history, self.index).next().is_some()
     }
 
     fn decide_all(&self, asked: &[NamedLevel], batch: &[usize]) -> Vec<Result<Answer, Failure>> {
@@ -162,14 +163,6 @@ impl Question<'_> {
             Err(Unsupported { op }) => Err(unsupported(self.history, op)),
         }
     }
-}
-
-/// What validation found in transactions that certainly committed; those of unknown outcome may not have.
-pub fn committed_findings<'a>(
-    history: &'a History,
-    index: &'a Index,
-) -> impl Iterator<Item = &'a history::Finding> {
-    index.findings().iter().filter(|finding| history.outcome(finding.txn) == Outcome::Committed)
 }
 
 /// The answer that follows for a level from the answers there are, if one does.

@@ -1,8 +1,9 @@
 //! Why a level is violated, whatever the argument came from: the engine's certificate, validation, or a definition.
 
+use ::run::forbidden::facts;
 use history::{History, Index, TxnId};
 
-use crate::ask::{Answer, Decision, committed_findings};
+use crate::ask::{Answer, Decision};
 use crate::terminal::visible;
 
 /// A violation for people. All texts are safe to print.
@@ -64,7 +65,7 @@ impl Explanation {
 
     /// What validation found in a history that no engine takes.
     fn of_finding(history: &History, index: &Index) -> Option<Self> {
-        let finding = committed_findings(history, index).next()?;
+        let finding = facts(history, index).next()?;
         let other = finding.other.map(|op| history.txn_of(op));
         let mut transactions = vec![finding.txn];
         transactions.extend(other.filter(|&other| other != finding.txn));

@@ -6,7 +6,26 @@
 //! Adya's PL-2, which allows a second read of a key to find another committed value, and read uncommitted allows reads
 //! of what never committed.
 
-use history::FindingKind;
+use history::{Finding, FindingKind, History, Index, Outcome};
+
+/// What validation found in transactions that certainly committed; those of unknown outcome may not have.
+///
+/// Where predicates leave open what a transaction did, the index holds one of several stories, and a finding may be one
+/// of that story alone: only what an operation shows by itself is a fact then.
+pub fn facts<'a>(history: &'a History, index: &'a Index) -> impl Iterator<Item = &'a Finding> {
+    let is_open = index.stories().all().iter().any(|story| story.alternatives.len() > 1);
+    let is_fact = move |finding: &&Finding| {
+        let shows_itself = matches!(
+            finding.kind,
+            FindingKind::DuplicatedElement
+                | FindingKind::DuplicatedRow
+                | FindingKind::RowOutOfBounds
+                | FindingKind::RowNotMatching
+        );
+        history.outcome(finding.txn) == Outcome::Committed && (!is_open || shows_itself)
+    };
+    index.findings().iter().filter(is_fact)
+}
 
 /// Whether a level, by its name in the lattice, forbids what was found.
 pub fn forbids(level: &str, finding: FindingKind) -> bool {
@@ -47,6 +66,19 @@ mod tests {
         let forbidden = |level: &str| forbids(level, FindingKind::NonRepeatableRead);
         assert!(!forbidden("read-uncommitted") && !forbidden("read-committed"));
         assert!(forbidden("cut-isolation") && forbidden("read-atomic") && forbidden("serializable"));
+    }
+
+    #[test]
+    fn what_is_wrong_in_one_story_of_several_is_no_fact() {
+        let history = |text: &str| formats::notation::parse(text).unwrap();
+        let found = |history: &History| facts(history, &Index::of(history)).count();
+        assert_eq!(found(&history("a: w(x)=1 w(x)=2\nb: r(x)=1\nc: r(y)=5\n")), 2);
+        // Whether the second transaction found x = {v: 5} is open, and in one of its stories nobody wrote {v: 7}.
+        let open = history("init x={v: 1}\na: w(x)={v: 5}\nb: pw(v = 5)={v: 7}\nc: r(x)={v: 7}\n");
+        let index = Index::of(&open);
+        assert!(index.stories().all().iter().any(|story| story.alternatives.len() > 1));
+        assert!(!index.findings().is_empty());
+        assert_eq!(facts(&open, &index).count(), 0);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 mod common;
 
 use ::drive::simulate::Fault;
-use common::{drive, holds};
+use common::{drive, holds, size_of};
 use databases::simulated_promise;
 use run::workload::WORKLOADS;
 
@@ -83,9 +83,10 @@ fn nothing_is_accused_without_a_fault() {
             let turn = (place * seeds() as usize + seed as usize) % WORKLOADS.len();
             let chosen = if is_long() { 0..WORKLOADS.len() } else { turn..turn + 1 };
             for workload in WORKLOADS[chosen].iter().map(|workload| workload.name) {
-                let ran = drive(&format!(
-                    "db=sim:{setting}?seed={seed} workload={workload} keys=30 sessions=6 transactions=150 seed={seed}"
-                ));
+                let (keys, transactions) = size_of(workload, 30, 150);
+                let size = format!("keys={keys} sessions=6 transactions={transactions}");
+                let db = format!("sim:{setting}?seed={seed}");
+                let ran = drive(&format!("db={db} workload={workload} {size} seed={seed}"));
                 // Of some levels only what single reads show can be said.
                 assert_ne!(holds(&ran.history, promised), Some(false), "{setting}, {workload}, seed {seed}");
             }

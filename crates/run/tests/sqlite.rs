@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Folder, drive, holds};
+use common::{Folder, drive, holds, size_of};
 use history::Outcome;
 use run::workload::WORKLOADS;
 
@@ -13,18 +13,14 @@ fn transactions() -> u32 {
 
 #[test]
 fn every_workload_is_strictly_serializable() {
-    for workload in WORKLOADS {
+    for workload in WORKLOADS.map(|workload| workload.name) {
         let folder = Folder::new();
-        let file = folder.file("test.db");
-        let ran = drive(&format!(
-            "db=sqlite:{}?mode=wal workload={} sessions=3 transactions={} keys=50",
-            file.display(),
-            workload.name,
-            transactions()
-        ));
-        assert_eq!(ran.summary.tally.committed, u64::from(transactions()), "{}", workload.name);
+        let db = format!("sqlite:{}?mode=wal", folder.file("test.db").display());
+        let (keys, count) = size_of(workload, 50, transactions());
+        let ran = drive(&format!("db={db} workload={workload} sessions=3 transactions={count} keys={keys}"));
+        assert_eq!(ran.summary.tally.committed, u64::from(count), "{workload}");
         assert!(ran.summary.has_final_read);
-        assert_ne!(holds(&ran.history, "strict-serializable"), Some(false), "{}", workload.name);
+        assert_ne!(holds(&ran.history, "strict-serializable"), Some(false), "{workload}");
     }
 }
 

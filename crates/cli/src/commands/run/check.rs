@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::time::Instant;
 
-use ::run::forbidden::{forbids, is_of_single_reads};
+use ::run::forbidden::{facts, forbids, is_of_single_reads};
 use ::run::options::Options;
 use ::run::promises::Promise;
 use history::Index;
 use verify::Stages;
 
 use crate::args::{InputArguments, LimitArguments, ReadingArguments};
-use crate::ask::{Answer, Decision, Question, committed_findings};
+use crate::ask::{Answer, Decision, Question};
 use crate::asked::Asked;
 use crate::commands::check::rule;
 use crate::exit::{Exit, Failure};
@@ -159,8 +159,7 @@ fn decision(level: &str, rulings: &[Ruling], question: &Question<'_>) -> Option<
     if let Some(ruling) = rulings.iter().find(|ruling| ruling.answer.level == name) {
         return Some(ruling.answer.decision);
     }
-    let mut findings = committed_findings(question.history, question.index);
-    if findings.any(|finding| forbids(name, finding.kind)) {
+    if facts(question.history, question.index).any(|finding| forbids(name, finding.kind)) {
         return Some(Decision::Violated);
     }
     let holds = |ruling: &Ruling| {
