@@ -1,8 +1,8 @@
 //! `cargo xtask test --all-engines`: the embedded engines that take minutes to build, which `cargo xtask test` leaves out.
 //!
 //! The licences of everything that they bring, lints and tests of the crates that drive databases with all of them built
-//! in, and a run of 20,000 transactions on each engine, which must satisfy what its vendor promises. DuckDB alone is some
-//! ten minutes of C++ on two cores.
+//! in, and a run of 20,000 transactions on each embedded engine, which must satisfy what its vendor promises. DuckDB is
+//! hundreds of files of C++, so the first time takes long.
 
 use std::path::Path;
 
@@ -13,17 +13,16 @@ use crate::run::{Done, cargo, expect_success, target};
 const FEATURES: &str = "duckdb,slatedb,surrealkv,turso";
 /// The crates that have these features and tests of databases.
 const CRATES: [&str; 3] = ["isoscope-databases", "isoscope-probe", "isoscope-run"];
-/// What is run: a URL without its path, a setting, and what follows the path.
-const RUNS: [(&str, &str, &str); 9] = [
-    ("sqlite", "deferred", ""),
-    ("fjall", "serializable", ""),
-    ("redb", "serializable", ""),
-    ("duckdb", "snapshot", ""),
-    ("slatedb", "snapshot", ""),
-    ("slatedb", "serializable", ""),
-    ("surrealkv", "snapshot", ""),
-    ("turso", "concurrent", ""),
-    ("turso", "deferred", "?mode=wal"),
+/// What is run: an engine at a setting. (turso with a write-ahead log is tested, not run: its writers wait in turn.)
+const RUNS: [(&str, &str); 8] = [
+    ("sqlite", "deferred"),
+    ("fjall", "serializable"),
+    ("redb", "serializable"),
+    ("duckdb", "snapshot"),
+    ("slatedb", "snapshot"),
+    ("slatedb", "serializable"),
+    ("surrealkv", "snapshot"),
+    ("turso", "concurrent"),
 ];
 const WORKLOADS: [&str; 2] = ["general", "append"];
 const TRANSACTIONS: &str = "20000";
@@ -61,10 +60,10 @@ fn with_engines<'w>(start: &[&'w str], end: &[&'w str]) -> Vec<&'w str> {
 /// Runs every workload on every engine; all are tried, and the error names those that failed.
 fn run_all(folder: &Path) -> Done {
     let mut failed = Vec::new();
-    for (scheme, setting, options) in RUNS {
+    for (scheme, setting) in RUNS {
         for workload in WORKLOADS {
             println!("-- {scheme} {setting} {workload}");
-            if let Err(error) = run_one(folder, scheme, setting, options, workload) {
+            if let Err(error) = run_one(folder, scheme, setting, workload) {
                 failed.push(error);
             }
         }
@@ -77,11 +76,11 @@ fn run_all(folder: &Path) -> Done {
 }
 
 /// One run in an empty place; isoscope's exit code says whether the promise was kept.
-fn run_one(folder: &Path, scheme: &str, setting: &str, options: &str, workload: &str) -> Done {
+fn run_one(folder: &Path, scheme: &str, setting: &str, workload: &str) -> Done {
     let place = folder.join(format!("{scheme}-{setting}-{workload}"));
     let _ = std::fs::remove_dir_all(&place);
     std::fs::create_dir_all(&place).map_err(|error| format!("{}: {error}", place.display()))?;
-    let url = format!("{scheme}:{}/store{options}", place.display());
+    let url = format!("{scheme}:{}/store", place.display());
     let history = place.join("history.jsonl");
     let mut isoscope = std::process::Command::new(target().join("debug").join("isoscope"));
     isoscope.args(["run", "--db", &url, "--isolation", setting, "--workload", workload]);

@@ -17,7 +17,7 @@ The project's chores.
 
   cargo xtask test                    formatting, lints, licences, documentation and all tests
       --all-engines                     instead: licences, lints, tests and runs with DuckDB, slatedb,
-                                        surrealkv and turso built in (half an hour)
+                                        surrealkv and turso built in; takes long
   cargo xtask bench [SUITE ...]       time and memory, as tables
       --quick                           small histories, one run each
       --profile dev                     use the development build
