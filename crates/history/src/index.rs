@@ -6,14 +6,17 @@
 //! of its key and value, without its own transaction's write, and the initial state if that holds the value.
 //! So sources cost one number per read however many duplicates there are.
 //!
-//! One pass over the operations with a stamp per key, and one sort of the writes of each key: O(n log w) for w writes
-//! of a key.
+//! One pass over the operations, one sort of the writes of each key, and one search for each read in the writes of its
+//! key: O(n log w) for w writes of a key. What is random about it is done key by key (`join`), so that it misses the
+//! cache twice a read and not at every step.
 
 mod groups;
+mod join;
 mod lists;
 mod observed;
 mod scan;
 mod sourceless;
+mod touches;
 mod versions;
 
 use std::sync::Arc;
@@ -73,19 +76,22 @@ pub struct Sources<'i> {
 pub struct Index {
     reads: Vec<ExternalRead>,
     read_start: Vec<u32>,
-    read_group: Vec<u32>,
+    /// For each read the number of the only write with its value, or of the group of writes if there are several: its
+    /// kind says which.
+    read_source: Vec<u32>,
+    read_kind: Vec<SourceKind>,
     read_initial: Vec<bool>,
     writes: Vec<FinalWrite>,
+    /// The transaction of each write, close together: what is asked of writes most.
+    writers: Vec<TxnId>,
     write_start: Vec<u32>,
-    write_group: Vec<u32>,
     /// Numbers of writes, by key, value and transaction.
     by_value: Vec<u32>,
-    /// The value of each of them; only while sources are looked for.
-    values: Vec<ValueId>,
-    group_start: Vec<u32>,
     /// For each key the place of its writes in `by_value`.
     key_start: Vec<u32>,
-    /// Groups that are not all writes of one value; their numbers go on where those of `group_start` end.
+    /// Where in `by_value` the writes of a value that has several are.
+    groups: Vec<(u32, u32)>,
+    /// Groups that are not all writes of one value.
     selected: SelectedGroups,
     /// Keys that a delete marked; empty if there are none.
     is_marked: Vec<bool>,
@@ -99,7 +105,19 @@ pub struct Index {
     unindexed: Option<OpId>,
 }
 
-const NO_GROUP: u32 = u32::MAX;
+/// What the source of a read is the number of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+enum SourceKind {
+    /// Nobody wrote what it saw.
+    Nobody,
+    /// One write.
+    Write,
+    /// A group of writes of one value.
+    Group,
+    /// A selected group.
+    Selected,
+}
 
 impl Index {
     /// Derives the index; of each story the first alternative is taken. Where predicates concern many keys it leaves out
@@ -120,9 +138,8 @@ impl Index {
     pub fn choosing(history: &History, stories: Arc<Stories>, choice: Vec<u32>) -> Self {
         let mut index = Self { unindexed: stories.refused(), stories, choice, ..Self::default() };
         let list_reads = Scan::new(history).run(&mut index);
-        index.group_writes(history);
-        index.find_sources(history);
-        index.values = Vec::new();
+        index.join(history);
+        index.find_initial(history);
         index.order_lists(history, &list_reads);
         index.order_recorded_versions(history);
         index.count_rows(history);
@@ -159,19 +176,36 @@ impl Index {
         &self.by_value[self.key_start[key.index()] as usize..self.key_start[key.index() + 1] as usize]
     }
 
+    /// The transaction of a final write.
+    #[inline]
+    pub fn writer(&self, write: u32) -> TxnId {
+        self.writers[write as usize]
+    }
+
     /// Where a read may have come from.
     #[inline]
     pub fn sources(&self, read: usize) -> Sources<'_> {
-        let writes = match self.read_group[read] {
-            NO_GROUP => &[],
-            group => self.group(group),
+        let source = &self.read_source[read];
+        let writes = match self.read_kind[read] {
+            SourceKind::Nobody => &[],
+            SourceKind::Write => std::slice::from_ref(source),
+            SourceKind::Group => {
+                let (start, end) = self.groups[*source as usize];
+                &self.by_value[start as usize..end as usize]
+            }
+            SourceKind::Selected => self.selected.get(*source as usize),
         };
         Sources { writes, initial: self.read_initial[read] }
     }
 
     /// The numbers of all final writes with the same key and value as this one, itself included.
     pub fn same_value(&self, write: usize) -> &[u32] {
-        self.group(self.write_group[write])
+        let FinalWrite { key, value, .. } = self.writes[write];
+        let writes = self.writes_to(key);
+        let value_of = |write: &u32| self.writes[*write as usize].value;
+        let start = writes.partition_point(|write| value_of(write) < value);
+        let end = writes.partition_point(|write| value_of(write) <= value);
+        &writes[start..end]
     }
 
     /// Pairs of versions whose order the history tells, by lists or by recorded versions.
@@ -224,61 +258,12 @@ impl Index {
         self.unindexed
     }
 
-    fn group(&self, group: u32) -> &[u32] {
-        match self.group_start.get(group as usize + 1) {
-            Some(&end) => &self.by_value[self.group_start[group as usize] as usize..end as usize],
-            None => self.selected.get(group as usize + 1 - self.group_start.len()),
-        }
-    }
-
-    fn group_writes(&mut self, history: &History) {
-        self.key_start = vec![0; history.keys().len() + 1];
-        for write in &self.writes {
-            self.key_start[write.key.index() + 1] += 1;
-        }
-        for key in 0..history.keys().len() {
-            self.key_start[key + 1] += self.key_start[key];
-        }
-        let mut next = self.key_start.clone();
-        let mut by_value = vec![(ValueId(0), 0); self.writes.len()];
-        for (number, write) in self.writes.iter().enumerate() {
-            by_value[next[write.key.index()] as usize] = (write.value, number as u32);
-            next[write.key.index()] += 1;
-        }
-        for key in 0..history.keys().len() {
-            by_value[self.key_start[key] as usize..self.key_start[key + 1] as usize].sort_unstable();
-        }
-        self.by_value = by_value.iter().map(|&(_, write)| write).collect();
-        self.values = by_value.iter().map(|&(value, _)| value).collect();
-        self.write_group = vec![0; self.writes.len()];
-        for key in 0..history.keys().len() {
-            self.group_key(self.key_start[key] as usize..self.key_start[key + 1] as usize);
-        }
-        self.group_start.push(self.by_value.len() as u32);
-    }
-
-    fn group_key(&mut self, places: std::ops::Range<usize>) {
-        let mut previous = None;
-        for place in places {
-            if previous != Some(self.values[place]) {
-                self.group_start.push(place as u32);
-                previous = Some(self.values[place]);
-            }
-            self.write_group[self.by_value[place] as usize] = self.group_start.len() as u32 - 1;
-        }
-    }
-
-    fn find_sources(&mut self, history: &History) {
-        self.read_group.reserve_exact(self.reads.len());
-        for number in 0..self.reads.len() {
-            let group = self.find_group(history, number);
-            self.read_group.push(group);
-        }
+    /// Whether each read may have seen the initial state, and what becomes of those that saw nothing that can have been.
+    fn find_initial(&mut self, history: &History) {
         let guessed = self.guess_initial(history);
         self.read_initial.reserve_exact(self.reads.len());
         let mut sourceless = Vec::new();
         for (number, read) in self.reads.iter().enumerate() {
-            let group = self.read_group[number];
             let initial = match history.initial().value_of(read.key) {
                 Some(value) if matches!(read.observed, Observed::Story(..)) => {
                     self.is_in_story(history, read.observed, value, value == ValueId::NIL)
@@ -288,8 +273,10 @@ impl Index {
             };
             let initial = initial && self.may_be_first(history, read);
             self.read_initial.push(initial);
-            let foreign = |&write: &u32| self.writes[write as usize].txn != read.txn;
-            if !initial && (group == NO_GROUP || !self.group(group).iter().any(foreign)) {
+            // The writes of a transaction are numbered together: that spares a look at the write.
+            let own = self.writes_of(read.txn);
+            let is_foreign = |&write: &u32| !own.contains(&(write as usize));
+            if !initial && !self.sources(number).writes.iter().any(is_foreign) {
                 sourceless.push(*read);
             }
         }

@@ -7,15 +7,15 @@ use crate::NONE;
 /// Chains over the nodes of a graph.
 #[derive(Clone, Debug, Default)]
 pub struct Chains {
-    chain_of: Vec<u32>,
-    position_of: Vec<u32>,
+    /// For each node its chain and its position there.
+    place_of: Vec<(u32, u32)>,
     lengths: Vec<u32>,
 }
 
 impl Chains {
     /// No chain yet over this many nodes.
     pub fn new(node_count: usize) -> Self {
-        Self { chain_of: vec![NONE; node_count], position_of: vec![NONE; node_count], lengths: Vec::new() }
+        Self { place_of: vec![(NONE, NONE); node_count], lengths: Vec::new() }
     }
 
     /// Adds a chain; its nodes must be on no other.
@@ -23,9 +23,8 @@ impl Chains {
         let chain = self.lengths.len() as u32;
         let mut length = 0;
         for node in nodes {
-            debug_assert_eq!(self.chain_of[node as usize], NONE);
-            self.chain_of[node as usize] = chain;
-            self.position_of[node as usize] = length;
+            debug_assert_eq!(self.chain_of(node), NONE);
+            self.place_of[node as usize] = (chain, length);
             length += 1;
         }
         self.lengths.push(length);
@@ -43,18 +42,23 @@ impl Chains {
 
     /// How many nodes there are, on chains or not.
     pub fn node_count(&self) -> usize {
-        self.chain_of.len()
+        self.place_of.len()
+    }
+
+    /// The length of the longest chain.
+    pub fn longest(&self) -> u32 {
+        self.lengths.iter().copied().max().unwrap_or(0)
     }
 
     /// The chain of a node, or [`NONE`].
     #[inline]
     pub fn chain_of(&self, node: u32) -> u32 {
-        self.chain_of[node as usize]
+        self.place_of[node as usize].0
     }
 
     /// The place of a node in its chain, or [`NONE`].
     #[inline]
     pub fn position_of(&self, node: u32) -> u32 {
-        self.position_of[node as usize]
+        self.place_of[node as usize].1
     }
 }

@@ -9,6 +9,7 @@ mod graph;
 mod incremental;
 mod path;
 mod reach;
+mod rows;
 mod topological;
 
 pub use chains::Chains;
@@ -19,6 +20,9 @@ pub use incremental::{IncrementalOrder, Inserted};
 pub use path::{PathSearch, cheapest_cycle};
 pub use reach::{Improved, Reach};
 pub use topological::{topological_order, topological_order_by, topological_order_of};
+
+/// The length of the longest chain for which the closure takes half the room.
+pub const SHORT_CHAIN: u32 = rows::SHORT_CHAIN;
 
 /// No node, no edge, no chain.
 pub const NONE: u32 = u32::MAX;

@@ -1,7 +1,7 @@
 //! Reachability by chains: for each node and chain, the first position it reaches and the last that reaches it.
 //!
 //! `a` reaches `b` iff `first[a][chain of b] <= position of b`: one look-up, and nodes x chains words instead of
-//! nodes x nodes bits (10,000 transactions of 25 sessions: 2 MB, not 12; 100,000 of 50: 40 MB, not 1.25 GB).
+//! nodes x nodes bits (10,000 transactions of 25 sessions: 1 MB, not 12; 100,000 of 50: 20 MB, not 1.25 GB).
 //! Bringing everything up to date is one pass over the edges in topological order, O(edges x chains), which the
 //! compiler turns into vector instructions; after one edge only the rows that improve are touched.
 //!
@@ -9,6 +9,7 @@
 //! that whoever derives edges from reachability looks only at what is new; a pass over everything remembers nothing,
 //! since it is followed by a look at everything.
 
+use crate::rows::Rows;
 use crate::{Chains, Digraph, EdgeId, Flat, NONE};
 
 /// What improved at a node since it was last asked.
@@ -24,7 +25,7 @@ pub enum Improved {
 #[derive(Clone, Debug, Default)]
 struct Side {
     /// nodes x width.
-    rows: Vec<u32>,
+    rows: Rows,
     /// nodes x words: the chains whose entry improved.
     dirty: Vec<u64>,
 }
@@ -35,10 +36,10 @@ pub struct Reach {
     chains: Chains,
     width: usize,
     words: usize,
-    /// The first position of the chain that the node reaches, itself included; [`NONE`] for none.
+    /// The first position of the chain that the node reaches, itself included, turned around so that larger is better
+    /// on both sides.
     forward: Side,
-    /// The bitwise complement of one more than the last position that reaches the node, itself included, so that
-    /// smaller is better on both sides; [`NONE`] for none.
+    /// One more than the last position that reaches the node, itself included.
     backward: Side,
     queue: Vec<u32>,
     is_queued: Vec<bool>,
@@ -50,7 +51,8 @@ impl Reach {
     pub fn new(chains: Chains) -> Self {
         let (nodes, width) = (chains.node_count(), chains.len());
         let words = width.div_ceil(64).max(1);
-        let side = || Side { rows: vec![NONE; nodes * width], dirty: vec![0; nodes * words] };
+        let longest = chains.longest();
+        let side = || Side { rows: Rows::new(nodes * width, longest), dirty: vec![0; nodes * words] };
         let mut reach = Self {
             width,
             words,
@@ -65,16 +67,16 @@ impl Reach {
             let (chain, position) =
                 (reach.chains.chain_of(node as u32), reach.chains.position_of(node as u32));
             if chain != NONE {
-                reach.forward.rows[node * width + chain as usize] = position;
-                reach.backward.rows[node * width + chain as usize] = !(position + 1);
+                reach.forward.rows.set_turned(node * width + chain as usize, position);
+                reach.backward.rows.set(node * width + chain as usize, position + 1);
             }
         }
         reach
     }
 
-    /// The bytes that the closure of this many nodes and chains takes.
-    pub fn bytes(nodes: usize, chains: usize) -> usize {
-        nodes * (chains * 8 + chains.div_ceil(64) * 16)
+    /// The bytes that the closure of this many nodes and chains takes, if no chain is longer than this.
+    pub fn bytes(nodes: usize, chains: usize, longest: u32) -> usize {
+        nodes * (chains * 2 * Rows::entry_bytes(longest) + chains.div_ceil(64) * 16)
     }
 
     /// The chains.
@@ -85,19 +87,13 @@ impl Reach {
     /// The first position of a chain that a node reaches, itself included; [`NONE`] for none.
     #[inline]
     pub fn first(&self, node: u32, chain: usize) -> u32 {
-        self.forward.rows[node as usize * self.width + chain]
+        self.forward.rows.get_turned(node as usize * self.width + chain)
     }
 
     /// One more than the last position of a chain that reaches a node, itself included; 0 for none.
     #[inline]
     pub fn end(&self, node: u32, chain: usize) -> u32 {
-        !self.backward.rows[node as usize * self.width + chain]
-    }
-
-    /// The row of [`Reach::first`] for all chains.
-    #[inline]
-    pub fn firsts(&self, node: u32) -> &[u32] {
-        &self.forward.rows[node as usize * self.width..][..self.width]
+        self.backward.rows.get(node as usize * self.width + chain)
     }
 
     /// Whether one node is known to reach another; a node reaches itself.
@@ -125,17 +121,10 @@ impl Reach {
     /// Brings everything up to date with the graph, whose topological order this is; nothing is new afterwards.
     pub fn rebuild(&mut self, successors: &Flat, order: &[u32]) {
         self.forget_improvements();
-        let width = self.width;
-        for &node in order.iter().rev() {
-            for &to in successors.of(node) {
-                take_better(&mut self.forward.rows, node as usize * width, to as usize * width, width);
-            }
-        }
-        for &node in order {
-            for &to in successors.of(node) {
-                take_better(&mut self.backward.rows, to as usize * width, node as usize * width, width);
-            }
-        }
+        let along = |&node: &u32| successors.of(node).iter().map(move |&to| (node, to));
+        self.forward.rows.take_better(self.width, order.iter().rev().flat_map(along));
+        let against = order.iter().flat_map(along).map(|(node, to)| (to, node));
+        self.backward.rows.take_better(self.width, against);
     }
 
     /// Nothing is new any more.
@@ -215,38 +204,13 @@ impl Reach {
     #[inline]
     fn improve(&mut self, side: Improved, node: u32, by: u32) -> bool {
         let (width, words) = (self.width, self.words);
-        let side = self.side(side);
-        let (mine, other) = two_rows(&mut side.rows, node as usize * width, by as usize * width, width);
-        if !mine.iter().zip(other).fold(false, |any, (mine, other)| any | (other < mine)) {
-            return false;
+        let Side { rows, dirty } = self.side(side);
+        let note = |chain: usize| dirty[node as usize * words + chain / 64] |= 1 << (chain % 64);
+        let is_better = rows.improve(width, node, by, note);
+        if is_better {
+            self.enqueue(node);
         }
-        for (chain, (mine, &other)) in mine.iter_mut().zip(other).enumerate() {
-            if other < *mine {
-                *mine = other;
-                side.dirty[node as usize * words + chain / 64] |= 1 << (chain % 64);
-            }
-        }
-        self.enqueue(node);
-        true
-    }
-}
-
-/// Takes the better of two rows entry by entry.
-#[inline]
-fn take_better(rows: &mut [u32], mine: usize, other: usize, width: usize) {
-    let (mine, other) = two_rows(rows, mine, other, width);
-    for (mine, &other) in mine.iter_mut().zip(other) {
-        *mine = (*mine).min(other);
-    }
-}
-
-fn two_rows(rows: &mut [u32], mine: usize, other: usize, width: usize) -> (&mut [u32], &[u32]) {
-    if mine < other {
-        let (low, high) = rows.split_at_mut(other);
-        (&mut low[mine..mine + width], &high[..width])
-    } else {
-        let (low, high) = rows.split_at_mut(mine);
-        (&mut high[..width], &low[other..other + width])
+        is_better
     }
 }
 

@@ -159,6 +159,9 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
             }
             return;
         }
+        if self.is_decided(source) {
+            return;
+        }
         let writer = self.problem().writer(source);
         for other in self.not_earlier(source, writer, external.key) {
             if other != external.txn {
@@ -227,6 +230,9 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
 
     /// For the snapshot core: two writers of a key do not overlap, whether somebody read from them or not.
     fn exclusive_write(&mut self, write: usize) {
+        if self.is_decided(write as u32) {
+            return;
+        }
         let final_write = self.problem().index.writes()[write];
         if self.problem().status[final_write.txn.index()] == Status::Out {
             return;
@@ -293,6 +299,12 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
             groups.filter_map(|group| group.first_from(from(group.chain as usize), but).map(|(txn, _)| txn));
         let off_chain = self.state.writers.off_chain(key).iter().copied().filter(|&txn| txn != but);
         on_chains.chain(off_chain).collect()
+    }
+
+    /// Whether a write is ordered with all others of its key.
+    #[inline]
+    fn is_decided(&self, write: u32) -> bool {
+        self.state.windows.is_ordered(write) && !self.state.writers.has_others()
     }
 
     /// The writers of a key whose version is not known to be earlier than that of a transaction, without those for

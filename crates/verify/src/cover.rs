@@ -3,9 +3,12 @@
 //! A session is a chain, or several where it was cut. If there are more chains than the closure can be kept for, the
 //! longest stay: what is on no chain is decided by the search, which needs no closure. The lines of time are always kept.
 //!
+//! The closure takes half the room if no chain is longer than `SHORT_CHAIN`. Chains that are longer are cut into pieces
+//! where that does not double their number: a piece is a chain too.
+//!
 //! The bound keeps a history of a thousand short sessions from asking for more than `CLOSURE_BYTES`.
 
-use order::{Chains, Reach};
+use order::{Chains, Reach, SHORT_CHAIN};
 
 use crate::problem::{Problem, Status};
 use crate::time::Timeline;
@@ -18,18 +21,32 @@ const CHAIN_LIMIT: usize = 256;
 
 pub(crate) fn cover(problem: &Problem<'_>, timeline: &Timeline) -> Chains {
     let node_count = timeline.node_count as usize;
-    let mut lists = session_chains(problem);
-    lists.sort_by_key(|chain| std::cmp::Reverse(chain.len()));
-    lists.truncate(chain_limit(node_count).saturating_sub(timeline.chains.len()));
+    let mut sessions = session_chains(problem);
+    sessions.sort_by_key(|chain| std::cmp::Reverse(chain.len()));
+    let lines: Vec<Vec<u32>> = timeline.chains.iter().map(|line| line.clone().collect()).collect();
+    let longest = longest_piece(sessions.iter().chain(&lines).map(Vec::len));
+    let pieces = |chains: &[Vec<u32>]| -> Vec<Vec<u32>> {
+        chains.iter().flat_map(|chain| chain.chunks(longest)).map(<[u32]>::to_vec).collect()
+    };
+    let (mut sessions, lines) = (pieces(&sessions), pieces(&lines));
+    sessions.truncate(chain_limit(node_count, longest as u32).saturating_sub(lines.len()));
     let mut chains = Chains::new(node_count);
-    lists.into_iter().for_each(|chain| chains.add(chain));
-    timeline.chains.iter().for_each(|chain| chains.add(chain.clone()));
+    sessions.into_iter().chain(lines).for_each(|chain| chains.add(chain));
     chains
 }
 
-fn chain_limit(node_count: usize) -> usize {
+/// How long the pieces are that chains are cut into: as long as the longest, if cutting does not pay.
+fn longest_piece(lengths: impl Iterator<Item = usize> + Clone) -> usize {
+    let pieces: usize = lengths.clone().map(|length| length.div_ceil(SHORT_CHAIN as usize)).sum();
+    match pieces < 2 * lengths.clone().count() {
+        true => SHORT_CHAIN as usize,
+        false => lengths.max().unwrap_or(0).max(1),
+    }
+}
+
+fn chain_limit(node_count: usize, longest: u32) -> usize {
     let mut limit = CHAIN_LIMIT;
-    while limit > 1 && Reach::bytes(node_count, limit) > CLOSURE_BYTES {
+    while limit > 1 && Reach::bytes(node_count, limit, longest) > CLOSURE_BYTES {
         limit -= 1;
     }
     limit

@@ -41,6 +41,8 @@ pub(crate) struct Problem<'a> {
     /// Unknown transactions that must have committed, each with what shows it.
     pub needed: Vec<(TxnId, Need)>,
     links: &'a Links,
+    /// Whether the outcome of some transaction is unknown; if not, everybody in the index took part.
+    has_unknown: bool,
 }
 
 /// Which transactions are taken to come after the one before them in their session.
@@ -122,6 +124,7 @@ impl<'a> Problem<'a> {
             impossible: Vec::new(),
             needed: Vec::new(),
             links,
+            has_unknown: history.txns().any(|txn| history.outcome(txn) == Outcome::Unknown),
         };
         let flaw = problem.settle_unknown().err();
         problem.assign_sources();
@@ -171,7 +174,7 @@ impl<'a> Problem<'a> {
 
     #[inline]
     pub(crate) fn writer(&self, write: u32) -> TxnId {
-        self.index.writes()[write as usize].txn
+        self.index.writer(write)
     }
 
     #[inline]
@@ -188,11 +191,11 @@ impl<'a> Problem<'a> {
     /// The sources of a read that may have committed: numbers of final writes, or `INITIAL`.
     pub(crate) fn live_sources(&self, read: u32) -> impl Iterator<Item = u32> + '_ {
         let sources = self.index.sources(read as usize);
-        let reader = self.reader(read);
-        let writes = sources.writes.iter().copied().filter(move |&write| {
-            let writer = self.writer(write);
-            writer != reader && self.status[writer.index()] != Status::Out
-        });
+        // A transaction's writes are numbered together, which spares a look at the writer.
+        let own = self.index.writes_of(self.reader(read));
+        let is_live = |write| !self.has_unknown || self.status[self.writer(write).index()] != Status::Out;
+        let writes = sources.writes.iter().copied();
+        let writes = writes.filter(move |&write| !own.contains(&(write as usize)) && is_live(write));
         sources.initial.then_some(INITIAL).into_iter().chain(writes)
     }
 
@@ -207,7 +210,7 @@ impl<'a> Problem<'a> {
                 Status::Out => {}
             }
         }
-        if !self.history.txns().any(|txn| self.history.outcome(txn) == Outcome::Unknown) {
+        if !self.has_unknown {
             return Ok(());
         }
         let result = self.follow_consequences();
@@ -237,7 +240,7 @@ impl<'a> Problem<'a> {
                 (Status::Maybe, None) => {
                     self.status[txn.index()] = Status::Out;
                     self.impossible.push((txn, Refusal::Sourceless(read)));
-                    queue.extend(reads_from(&readers, txn));
+                    queue.extend(of_txn(&readers, txn));
                 }
                 (Status::In, Some(write)) if !others && write != INITIAL => {
                     let writer = self.writer(write);
@@ -268,7 +271,7 @@ impl<'a> Problem<'a> {
                 (Status::Maybe, Status::Out) => {
                     self.status[reader.index()] = Status::Out;
                     self.impossible.push((reader, Refusal::Listed(op, txn)));
-                    again.extend(reads_from(readers, reader));
+                    again.extend(of_txn(readers, reader));
                     // A list may have lost a member: look at all of them again.
                     again.extend(self.index.reads_of(reader).map(|read| read as u32));
                 }
@@ -293,21 +296,30 @@ impl<'a> Problem<'a> {
         pairs
     }
 
+    /// Pairs of a transaction that read a list and one of unknown outcome whose elements it has, sorted.
+    pub(crate) fn listed_by_reader(&self) -> Vec<(TxnId, TxnId)> {
+        let listed = self.index.listed().iter();
+        let mut pairs: Vec<_> = listed.map(|&(op, listed)| (self.history.txn_of(op), listed)).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        pairs
+    }
+
     /// Of the transactions that may have taken part, keeps those that somebody may have read from.
     fn leave_out_useless(&mut self) {
         let mut is_useful = vec![false; self.status.len()];
         let mut queue: Vec<TxnId> = self.history.txns().filter(|&txn| self.is_in(txn)).collect();
+        let listed = self.listed_by_reader();
         while let Some(txn) = queue.pop() {
-            let listed = self.index.listed().iter().filter(|&&(op, _)| self.history.txn_of(op) == txn);
-            let mut writers: Vec<TxnId> = listed.map(|&(_, txn)| txn).collect();
+            let mut writers: Vec<TxnId> = of_txn(&listed, txn).collect();
             for read in self.index.reads_of(txn) {
                 let sources = self.live_sources(read as u32).filter(|&write| write != INITIAL);
                 writers.extend(sources.map(|write| self.writer(write)));
-                for writer in writers.drain(..) {
-                    if self.status[writer.index()] == Status::Maybe && !is_useful[writer.index()] {
-                        is_useful[writer.index()] = true;
-                        queue.push(writer);
-                    }
+            }
+            for writer in writers {
+                if self.status[writer.index()] == Status::Maybe && !is_useful[writer.index()] {
+                    is_useful[writer.index()] = true;
+                    queue.push(writer);
                 }
             }
         }
@@ -338,14 +350,14 @@ impl<'a> Problem<'a> {
         let mut live = self.live_sources(read);
         match (live.next(), live.next()) {
             (Some(INITIAL), None) => INITIAL,
-            (Some(write), None) if self.is_in(self.writer(write)) => write,
+            (Some(write), None) if !self.has_unknown || self.is_in(self.writer(write)) => write,
             _ => OPEN,
         }
     }
 }
 
-/// The reads that may have come from an unknown transaction, among sorted pairs.
-fn reads_from(readers: &[(TxnId, u32)], txn: TxnId) -> impl Iterator<Item = u32> + '_ {
-    let place = readers.partition_point(|&(writer, _)| writer < txn);
-    readers[place..].iter().take_while(move |&&(writer, _)| writer == txn).map(|&(_, read)| read)
+/// What belongs to a transaction, among sorted pairs.
+pub(crate) fn of_txn<T: Copy>(pairs: &[(TxnId, T)], txn: TxnId) -> impl Iterator<Item = T> + '_ {
+    let place = pairs.partition_point(|&(known, _)| known < txn);
+    pairs[place..].iter().take_while(move |&&(known, _)| known == txn).map(|&(_, of)| of)
 }

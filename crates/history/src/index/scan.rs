@@ -5,6 +5,7 @@
 //! it is one more read, and both must be explained.
 
 use super::lists::ListRead;
+use super::touches::{IN_STORY, NO_WRITE, Touch, Touches};
 use super::{ExternalRead, FinalWrite, Index, Observed, UNSEEN};
 use crate::{
     Bound, Finding, FindingKind, History, KeyId, Op, OpId, Outcome, Predicate, PredicateRead, RangeRead, Row,
@@ -14,8 +15,7 @@ use crate::{
 /// The pass over the operations.
 pub(super) struct Scan<'h> {
     history: &'h History,
-    /// For each key: the transaction that touched it last, and what it knows of it.
-    touched: Vec<Touch>,
+    touches: Touches,
     /// All keys in their order, and for each the range read that returned it last; made for the first range.
     sorted_keys: Vec<KeyId>,
     returned_by: Vec<Option<(OpId, Observed)>>,
@@ -24,29 +24,11 @@ pub(super) struct Scan<'h> {
     has_marks: bool,
 }
 
-#[derive(Clone, Copy)]
-struct Touch {
-    stamp: u32,
-    /// The last operation of the transaction that saw or wrote the key.
-    op: OpId,
-    seen: Observed,
-    /// The number of the transaction's final write of the key, or `NO_WRITE`.
-    write: u32,
-    /// How many elements the transaction has appended to it.
-    appended: u32,
-}
-
-const NO_WRITE: u32 = u32::MAX;
-/// A story tells of the key.
-const IN_STORY: u32 = u32::MAX - 1;
-
 impl<'h> Scan<'h> {
     pub(super) fn new(history: &'h History) -> Self {
-        let untouched =
-            Touch { stamp: u32::MAX, op: OpId(0), seen: Observed::Absent, write: NO_WRITE, appended: 0 };
         Self {
             history,
-            touched: vec![untouched; history.keys().len()],
+            touches: Touches::new(history.keys().len()),
             sorted_keys: Vec::new(),
             returned_by: Vec::new(),
             list_reads: Vec::new(),
@@ -60,6 +42,7 @@ impl<'h> Scan<'h> {
         index.write_start.push(0);
         for txn in self.history.txns() {
             if self.history.outcome(txn) != Outcome::Aborted {
+                self.touches.forget();
                 self.open_stories(index, txn);
                 for (id, op) in self.history.ops(txn) {
                     self.visit(index, txn, id, op);
@@ -88,9 +71,9 @@ impl<'h> Scan<'h> {
                 self.visit_write(index, FinalWrite { txn, key, value, is_dead: true, op: id });
             }
             Op::Append { key, value } => {
-                let appended = self.touch(txn, key).appended + 1;
                 self.visit_write(index, FinalWrite { txn, key, value, is_dead: false, op: id });
-                self.touched[key.index()].appended = appended;
+                let touch = self.touches.get(key).unwrap_or_default();
+                self.touches.set(key, Touch { appended: touch.appended + 1, ..touch });
             }
             Op::ReadList { key, list: Some(list) } => self.visit_list(index, txn, id, key, list),
             Op::RangeRead(range) => self.visit_range(index, txn, id, range),
@@ -103,7 +86,7 @@ impl<'h> Scan<'h> {
     fn open_stories(&mut self, index: &Index, txn: TxnId) {
         for story in index.stories.of_txn(txn) {
             let key = index.stories.all()[story].key;
-            self.touched[key.index()] = Touch { stamp: txn.0, write: IN_STORY, ..self.touched[key.index()] };
+            self.touches.set(key, Touch { write: IN_STORY, ..Touch::default() });
         }
     }
 
@@ -147,22 +130,13 @@ impl<'h> Scan<'h> {
         index.findings.extend(findings.into_iter().flatten());
     }
 
-    /// What the transaction at hand knows of a key.
-    fn touch(&self, txn: TxnId, key: KeyId) -> Touch {
-        let touch = self.touched[key.index()];
-        match touch.stamp == txn.0 {
-            true => touch,
-            false => Touch { stamp: u32::MAX, write: NO_WRITE, appended: 0, ..touch },
-        }
-    }
-
     fn visit_write(&mut self, index: &mut Index, write: FinalWrite) {
         if write.is_dead && write.value != ValueId::NIL {
             // Also where a story tells of it: what is marked is marked.
-            index.is_marked.resize(self.touched.len(), false);
+            index.is_marked.resize(self.history.keys().len(), false);
             index.is_marked[write.key.index()] = true;
         }
-        let touch = self.touch(write.txn, write.key);
+        let touch = self.touches.get(write.key).unwrap_or_default();
         if touch.write == IN_STORY || index.stories.leaves_out(write.key) {
             return;
         }
@@ -176,19 +150,18 @@ impl<'h> Scan<'h> {
                 number
             }
         };
-        self.touched[write.key.index()] = Touch { stamp: write.txn.0, op: write.op, write: number, ..touch };
+        self.touches.set(write.key, Touch { op: write.op, write: number, ..touch });
     }
 
     fn visit_read(&mut self, index: &mut Index, txn: TxnId, op: OpId, key: KeyId, observed: Observed) {
         if index.stories.leaves_out(key) {
             return;
         }
-        let touch = self.touch(txn, key);
-        if touch.stamp != txn.0 {
-            self.touched[key.index()] = Touch { stamp: txn.0, op, seen: observed, ..touch };
+        let Some(touch) = self.touches.get(key) else {
+            self.touches.set(key, Touch { op, seen: observed, ..Touch::default() });
             index.reads.push(ExternalRead { txn, key, observed, op });
             return;
-        }
+        };
         if touch.write == IN_STORY {
             return;
         }
@@ -197,7 +170,7 @@ impl<'h> Scan<'h> {
             NO_WRITE if touch.seen.excludes(observed, self.has_marks) => FindingKind::NonRepeatableRead,
             NO_WRITE => {
                 if observed.detail() > touch.seen.detail() || self.tells_version(op, touch.op) {
-                    self.touched[key.index()] = Touch { op, seen: observed, ..touch };
+                    self.touches.set(key, Touch { op, seen: observed, ..touch });
                 }
                 index.reads.push(ExternalRead { txn, key, observed, op });
                 return;
@@ -232,7 +205,8 @@ impl<'h> Scan<'h> {
 
     /// A list as the transaction saw it: what it had appended itself is at the end, and the rest came from outside.
     fn visit_list(&mut self, index: &mut Index, txn: TxnId, op: OpId, key: KeyId, list: &[ValueId]) {
-        let touch = self.touch(txn, key);
+        let before = self.touches.get(key);
+        let touch = before.unwrap_or_default();
         let outside = list.len().checked_sub(touch.appended as usize);
         let own = outside.map(|outside| &list[outside..]);
         let finding = |kind, value| Finding { kind, txn, read: op, key, value, other: Some(touch.op) };
@@ -245,8 +219,8 @@ impl<'h> Scan<'h> {
             index.findings.push(finding(FindingKind::NotMyOwnWrite, last));
             return;
         }
-        let mut before = self.list_reads.iter().rev().take_while(|read| read.txn == txn);
-        if let Some(before) = before.find(|read| read.key == key) {
+        let mut earlier = self.list_reads.iter().rev().take_while(|read| read.txn == txn);
+        if let Some(before) = earlier.find(|read| read.key == key) {
             if before.outside(self.history) != &list[..outside] {
                 index.findings.push(finding(FindingKind::NonRepeatableRead, last));
             }
@@ -256,8 +230,8 @@ impl<'h> Scan<'h> {
         let observed = seen.map_or(Observed::Value(ValueId::NIL), Observed::Value);
         self.list_reads.push(ListRead { txn, key, op, length: outside as u32 });
         index.reads.push(ExternalRead { txn, key, observed, op });
-        if touch.stamp != txn.0 {
-            self.touched[key.index()] = Touch { stamp: txn.0, op, seen: observed, ..touch };
+        if before.is_none() {
+            self.touches.set(key, Touch { op, seen: observed, ..touch });
         }
     }
 
@@ -272,10 +246,10 @@ impl<'h> Scan<'h> {
     fn visit_range(&mut self, index: &mut Index, txn: TxnId, op: OpId, range: &RangeRead) {
         let Some(rows) = &range.rows else { return };
         if self.returned_by.is_empty() {
-            self.sorted_keys = (0..self.touched.len()).map(KeyId::from_index).collect();
+            self.sorted_keys = (0..self.history.keys().len()).map(KeyId::from_index).collect();
             let keys = self.history.keys();
             self.sorted_keys.sort_by(|&a, &b| keys.original(a).cmp(keys.original(b)));
-            self.returned_by = vec![None; self.touched.len()];
+            self.returned_by = vec![None; self.history.keys().len()];
         }
         let places = self.places(range);
         for row in rows {

@@ -15,12 +15,16 @@ use crate::windows::Windows;
 impl Saturation<'_, '_> {
     /// Finds the windows of the keys that matter; without it all keys count as wide.
     pub(super) fn find_windows(&mut self, is_wanted: bool, is_first: bool, order: &[u32]) {
-        if !is_first {
-            return self.windows.find_again(self.problem, &self.reach, order);
+        if is_first {
+            let exclude = self.problem.shape.writers_exclude();
+            let matters = |key: KeyId| exclude || self.is_read[key.index()];
+            self.windows.find(self.problem, &self.reach, order, is_wanted, matters);
+        } else {
+            self.windows.find_again(self.problem, &self.reach, order);
         }
-        let exclude = self.problem.shape.writers_exclude();
-        let matters = |key: KeyId| exclude || self.is_read[key.index()];
-        self.windows.find(self.problem, &self.reach, order, is_wanted, matters);
+        if self.windows.has_wide() {
+            self.writers.list(self.problem, self.reach.chains());
+        }
     }
 
     /// Applies the rules to everything that is not done with.
