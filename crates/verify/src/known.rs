@@ -83,6 +83,9 @@ impl KnownGraph {
     pub(crate) fn add_observed(&mut self, problem: &Problem<'_>) {
         let shape = problem.shape;
         let took_part = |txn: &history::TxnId| problem.status[txn.index()] != Status::Out;
+        let edges = problem.source.len() + problem.history.txn_count() * shape.events as usize;
+        self.graph.reserve(edges);
+        self.reasons.reserve(edges);
         if shape.events == 2 {
             for txn in problem.history.txns().filter(took_part) {
                 self.add(shape.begin(txn), shape.commit(txn), Reason::Within);

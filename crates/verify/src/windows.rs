@@ -71,6 +71,8 @@ pub(crate) struct Windows {
     writers: Vec<(u32, Writer)>,
     /// For each of them, whether it is ordered with all others of its key.
     is_ordered: Vec<bool>,
+    /// For each of them, whether it is known to be later than the one before it.
+    follows: Vec<bool>,
     is_wanted: bool,
     is_wide: Vec<bool>,
     has_wide: bool,
@@ -123,8 +125,18 @@ impl Windows {
 
     fn find_live(&mut self, problem: &Problem<'_>, reach: &Reach) {
         let mut found = KeyWindow::default();
-        for key in std::mem::take(&mut self.live) {
+        let live = std::mem::take(&mut self.live);
+        if self.is_wanted {
+            live.iter().for_each(|&key| self.ask_neighbours(problem, reach, key));
+        }
+        for key in live {
             let range = self.range(key);
+            if self.is_wanted && self.follows[range.clone()].iter().skip(1).all(|&follows| follows) {
+                self.is_wide[key.index()] = false;
+                self.keep_line(range);
+                self.live.push(key);
+                continue;
+            }
             let writers = &self.writers[range.clone()];
             let is_found = self.is_wanted && found.find(writers, reach, |txn| problem.shape.install(txn));
             self.is_wide[key.index()] = !is_found;
@@ -135,6 +147,26 @@ impl Windows {
                 writers.iter().for_each(|&(write, _)| self.windows[write as usize].rest = UNLISTED);
             }
             self.live.push(key);
+        }
+    }
+
+    /// Asks which writers are later than the one before them. Most keys need nothing else, and in a loop that does only
+    /// this the rows are fetched many at a time.
+    fn ask_neighbours(&mut self, problem: &Problem<'_>, reach: &Reach, key: KeyId) {
+        let range = self.range(key);
+        let pairs = self.writers[range.clone()].windows(2);
+        for (follows, pair) in self.follows[range].iter_mut().skip(1).zip(pairs) {
+            *follows = pair[0].1.reaches(reach, problem.shape.install(pair[1].1.txn));
+        }
+    }
+
+    /// Keeps the windows of a key whose writers are all ordered.
+    fn keep_line(&mut self, range: std::ops::Range<usize>) {
+        self.is_ordered[range.clone()].fill(true);
+        let writers = &self.writers[range];
+        for (place, &(write, _)) in writers.iter().enumerate() {
+            let next = writers.get(place + 1).map_or(Writer::NOBODY, |&(_, writer)| writer);
+            self.windows[write as usize] = Window { next, rest: NONE };
         }
     }
 
@@ -151,6 +183,13 @@ impl Windows {
                 self.live.push(key);
             }
         }
+    }
+
+    /// Fetches the windows of some writes into the cache: one after the other, each would be waited for.
+    #[inline]
+    pub(crate) fn fetch(&self, writes: &[u32]) {
+        let rest = |&write: &u32| self.windows.get(write as usize).map_or(0, |window| window.rest);
+        std::hint::black_box(writes.iter().map(rest).fold(0, u32::wrapping_add));
     }
 
     /// Whether the reads of a write have no more consequences.
@@ -182,6 +221,7 @@ impl Windows {
         self.writers.resize(count, (NONE, Writer::NOBODY));
         self.is_ordered.clear();
         self.is_ordered.resize(count, false);
+        self.follows.resize(count, false);
         let txn_nodes = problem.history.txn_count() as u32 * shape.events;
         for &node in order.iter().filter(|&&node| node < txn_nodes) {
             let txn = shape.txn(node);

@@ -38,6 +38,11 @@ impl<'h> Scan<'h> {
 
     /// Fills the index, and gives back the external reads of lists.
     pub(super) fn run(mut self, index: &mut Index) -> Vec<ListRead> {
+        // Room that is not used costs nothing, and growing moves what is there.
+        index.reads.reserve(self.history.op_count());
+        index.writes.reserve(self.history.op_count());
+        index.read_start.reserve_exact(self.history.txn_count() + 1);
+        index.write_start.reserve_exact(self.history.txn_count() + 1);
         index.read_start.push(0);
         index.write_start.push(0);
         for txn in self.history.txns() {

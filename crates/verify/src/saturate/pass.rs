@@ -12,6 +12,9 @@ use crate::known::Reason;
 use crate::problem::{INITIAL, OPEN, UNUSED};
 use crate::windows::Windows;
 
+/// How many reads have their windows fetched together.
+const AHEAD: usize = 32;
+
 impl Saturation<'_, '_> {
     /// Finds the windows of the keys that matter; without it all keys count as wide.
     pub(super) fn find_windows(&mut self, is_wanted: bool, is_first: bool, order: &[u32]) {
@@ -35,6 +38,10 @@ impl Saturation<'_, '_> {
         }
         self.follow_writes(&windows)?;
         for read in 0..self.problem.source.len() as u32 {
+            if is_first && read as usize % AHEAD == 0 {
+                let end = self.problem.source.len().min(read as usize + AHEAD);
+                windows.fetch(&self.problem.source[read as usize..end]);
+            }
             match self.problem.source[read as usize] {
                 UNUSED | INITIAL => {}
                 OPEN => self.narrow(&windows, self.open_of_read[read as usize])?,
