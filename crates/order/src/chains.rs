@@ -50,6 +50,12 @@ impl Chains {
         self.lengths.iter().copied().max().unwrap_or(0)
     }
 
+    /// The chain of a node and its place there, or twice [`NONE`].
+    #[inline]
+    pub fn place_of(&self, node: u32) -> (u32, u32) {
+        self.place_of[node as usize]
+    }
+
     /// The chain of a node, or [`NONE`].
     #[inline]
     pub fn chain_of(&self, node: u32) -> u32 {
@@ -60,5 +66,11 @@ impl Chains {
     #[inline]
     pub fn position_of(&self, node: u32) -> u32 {
         self.place_of[node as usize].1
+    }
+
+    /// For tests of what depends on the longest chain: one that is as long, without nodes.
+    #[cfg(test)]
+    pub(crate) fn add_length(&mut self, length: u32) {
+        self.lengths.push(length);
     }
 }

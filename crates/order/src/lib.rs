@@ -11,6 +11,7 @@ mod path;
 mod reach;
 mod rows;
 mod topological;
+mod waiting;
 
 pub use chains::Chains;
 pub use components::{Components, components};

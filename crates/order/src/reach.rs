@@ -3,13 +3,14 @@
 //! `a` reaches `b` iff `first[a][chain of b] <= position of b`: one look-up, and nodes x chains words instead of
 //! nodes x nodes bits (10,000 transactions of 25 sessions: 1 MB, not 12; 100,000 of 50: 20 MB, not 1.25 GB).
 //! Bringing everything up to date is one pass over the edges in topological order, O(edges x chains), which the
-//! compiler turns into vector instructions; after one edge only the rows that improve are touched.
+//! compiler turns into vector instructions; after few edges only the rows that improve are touched.
 //!
 //! Rows only ever improve. What one edge improves is remembered as a bit per node and chain until it is asked for, so
 //! that whoever derives edges from reachability looks only at what is new; a pass over everything remembers nothing,
 //! since it is followed by a look at everything.
 
 use crate::rows::Rows;
+use crate::waiting::Waiting;
 use crate::{Chains, Digraph, EdgeId, Flat, NONE};
 
 /// What improved at a node since it was last asked.
@@ -43,7 +44,6 @@ pub struct Reach {
     backward: Side,
     queue: Vec<u32>,
     is_queued: Vec<bool>,
-    stack: Vec<u32>,
 }
 
 impl Reach {
@@ -60,7 +60,6 @@ impl Reach {
             backward: side(),
             queue: Vec::new(),
             is_queued: vec![false; nodes],
-            stack: Vec::new(),
             chains,
         };
         for node in 0..nodes {
@@ -119,12 +118,10 @@ impl Reach {
     }
 
     /// Brings everything up to date with the graph, whose topological order this is; nothing is new afterwards.
-    pub fn rebuild(&mut self, successors: &Flat, order: &[u32]) {
+    pub fn rebuild(&mut self, successors: &Flat, predecessors: &Flat, order: &[u32]) {
         self.forget_improvements();
-        let along = |&node: &u32| successors.of(node).iter().map(move |&to| (node, to));
-        self.forward.rows.take_better(self.width, order.iter().rev().flat_map(along));
-        let against = order.iter().flat_map(along).map(|(node, to)| (to, node));
-        self.backward.rows.take_better(self.width, against);
+        self.forward.rows.sweep(true, &self.chains, order.iter().rev().copied(), successors);
+        self.backward.rows.sweep(false, &self.chains, order.iter().copied(), predecessors);
     }
 
     /// Nothing is new any more.
@@ -144,24 +141,32 @@ impl Reach {
         self.improve(Improved::Backward, to, from);
     }
 
-    /// Brings everything up to date with one edge that was noted.
-    pub fn spread(&mut self, graph: &Digraph, edge: EdgeId) {
-        let edge = graph.edge(edge);
-        self.improve(Improved::Forward, edge.from, edge.to);
-        self.improve(Improved::Backward, edge.to, edge.from);
-        self.stack.push(edge.from);
-        while let Some(node) = self.stack.pop() {
+    /// Brings everything up to date with some edges that were noted. The order is one of all nodes, topological but for
+    /// those edges: it lets a node be looked at once for all of them.
+    pub fn spread(&mut self, graph: &Digraph, edges: &[EdgeId], order: &[u32]) {
+        let mut place = vec![0; order.len()];
+        order.iter().zip(0..).for_each(|(&node, at)| place[node as usize] = at);
+        let last = order.len() as u32 - 1;
+        let mut waiting = Waiting::new(order.len());
+        for edge in edges.iter().map(|&edge| graph.edge(edge)) {
+            self.improve(Improved::Forward, edge.from, edge.to);
+            self.improve(Improved::Backward, edge.to, edge.from);
+            waiting.add(last - place[edge.from as usize]);
+        }
+        while let Some(at) = waiting.next() {
+            let node = order[(last - at) as usize];
             for (_, before) in graph.in_edges(node) {
                 if self.improve(Improved::Forward, before, node) {
-                    self.stack.push(before);
+                    waiting.add(last - place[before as usize]);
                 }
             }
         }
-        self.stack.push(edge.to);
-        while let Some(node) = self.stack.pop() {
+        edges.iter().for_each(|&edge| waiting.add(place[graph.edge(edge).to as usize]));
+        while let Some(at) = waiting.next() {
+            let node = order[at as usize];
             for (_, after) in graph.out_edges(node) {
                 if self.improve(Improved::Backward, after, node) {
-                    self.stack.push(after);
+                    waiting.add(place[after as usize]);
                 }
             }
         }
@@ -229,21 +234,42 @@ mod tests {
             graph.add(from, to);
         }
         let mut reach = Reach::new(chains);
-        reach.rebuild(&Flat::successors(&graph), &topological_order(&graph).unwrap());
+        rebuild(&mut reach, &graph);
         (graph, reach)
+    }
+
+    fn rebuild(reach: &mut Reach, graph: &Digraph) {
+        let (successors, predecessors) = (Flat::successors(graph), Flat::predecessors(graph));
+        reach.rebuild(&successors, &predecessors, &topological_order(graph).unwrap());
+    }
+
+    fn reached_from(graph: &Digraph, from: u32) -> Vec<bool> {
+        let mut seen = vec![false; graph.node_count()];
+        let mut stack = vec![from];
+        while let Some(node) = stack.pop() {
+            if !std::mem::replace(&mut seen[node as usize], true) {
+                stack.extend(graph.out_edges(node).map(|(_, to)| to));
+            }
+        }
+        seen
     }
 
     fn assert_exact(graph: &Digraph, reach: &Reach) {
         for from in 0..graph.node_count() as u32 {
-            let mut seen = vec![false; graph.node_count()];
-            let mut stack = vec![from];
-            while let Some(node) = stack.pop() {
-                if !std::mem::replace(&mut seen[node as usize], true) {
-                    stack.extend(graph.out_edges(node).map(|(_, to)| to));
-                }
-            }
-            for (to, &seen) in seen.iter().enumerate() {
+            for (to, &seen) in reached_from(graph, from).iter().enumerate() {
                 assert_eq!(reach.reaches(from, to as u32), seen, "{from} to {to}");
+            }
+        }
+    }
+
+    /// Exact unless both ends are on no chain.
+    fn assert_closure_on_chains(graph: &Digraph, reach: &Reach) {
+        let is_on_chain = |node: u32| reach.chains().chain_of(node) != NONE;
+        for from in 0..graph.node_count() as u32 {
+            let seen = reached_from(graph, from);
+            for (to, seen) in (0..).zip(seen).filter(|&(to, _)| is_on_chain(from) || is_on_chain(to)) {
+                assert_eq!(reach.reaches(from, to), seen, "{from} to {to}");
+                assert_eq!(reach.is_noted(from, to), seen, "{from} to {to}");
             }
         }
     }
@@ -252,15 +278,51 @@ mod tests {
     fn spreading_equals_rebuilding() {
         for edges in [vec![(2, 3)], vec![(1, 4), (3, 2)], vec![(1, 6), (6, 5)], vec![(5, 6), (6, 0)]] {
             let (mut graph, mut reach) = chained();
-            for &(from, to) in &edges {
-                let edge = graph.add(from, to);
-                reach.spread(&graph, edge);
-            }
+            let order = topological_order(&graph).unwrap();
+            let edges: Vec<EdgeId> = edges.iter().map(|&(from, to)| graph.add(from, to)).collect();
+            reach.spread(&graph, &edges, &order);
             assert_exact(&graph, &reach);
             let (_, mut rebuilt) = chained();
-            rebuilt.rebuild(&Flat::successors(&graph), &topological_order(&graph).unwrap());
+            rebuild(&mut rebuilt, &graph);
             assert_eq!(reach.forward.rows, rebuilt.forward.rows);
             assert_eq!(reach.backward.rows, rebuilt.backward.rows);
+        }
+    }
+
+    /// On random graphs over chains of both widths: rebuilding in steps, and spreading what comes later.
+    #[test]
+    fn random_graphs_have_exact_closures() {
+        let mut seed = 5u64;
+        let mut random = |bound: u32| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            ((seed >> 33) % u64::from(bound)) as u32
+        };
+        for round in 0..200 {
+            let mut graph = Digraph::new(30);
+            let mut chains = Chains::new(30);
+            for chain in 0..3 {
+                // Two of eleven nodes are on no chain.
+                let members: Vec<u32> = (0..30).filter(|node| node % 3 == chain && node % 11 > 1).collect();
+                members.windows(2).for_each(|pair| drop(graph.add(pair[0], pair[1])));
+                chains.add(members);
+            }
+            if round % 2 == 0 {
+                chains.add_length(crate::SHORT_CHAIN + 1);
+            }
+            let mut reach = Reach::new(chains);
+            for step in 0..4 {
+                let order = topological_order(&graph).unwrap();
+                let pairs = (0..random(12)).map(|_| (random(30), random(30)));
+                let pairs: Vec<_> = pairs.filter(|(from, to)| from < to).collect();
+                let edges: Vec<EdgeId> = pairs.iter().map(|&(from, to)| graph.add(from, to)).collect();
+                if step < 2 {
+                    pairs.iter().for_each(|&(from, to)| reach.note(from, to));
+                    rebuild(&mut reach, &graph);
+                } else {
+                    reach.spread(&graph, &edges, &order);
+                }
+                assert_closure_on_chains(&graph, &reach);
+            }
         }
     }
 
@@ -269,7 +331,7 @@ mod tests {
         let (mut graph, mut reach) = chained();
         assert_eq!(tell(&mut reach), []);
         let edge = graph.add(1, 4);
-        reach.spread(&graph, edge);
+        reach.spread(&graph, &[edge], &topological_order(&graph).unwrap());
         let told = tell(&mut reach);
         assert_eq!(told, [(0, 1, "forward"), (1, 1, "forward"), (4, 0, "backward"), (5, 0, "backward")]);
         assert_eq!(tell(&mut reach), []);

@@ -157,7 +157,8 @@ fn with_evidence(
     let successors = order::Flat::successors(&state.known.graph);
     let is_exact = match order::topological_order_of(&successors) {
         Some(order) => {
-            state.reach.rebuild(&successors, &order);
+            let predecessors = order::Flat::predecessors(&state.known.graph);
+            state.reach.rebuild(&successors, &predecessors, &order);
             true
         }
         None => false,

@@ -101,6 +101,8 @@ pub(crate) struct Saturation<'p, 'a> {
     waiting: Vec<u32>,
     is_waiting: Vec<bool>,
     fresh: Vec<EdgeId>,
+    /// The topological order of the last sweep.
+    order: Vec<u32>,
     /// Whether a transaction was taken in that the writers do not list yet.
     is_stale: bool,
     /// Whether one ever was.
@@ -194,6 +196,7 @@ impl<'p, 'a> Saturation<'p, 'a> {
             open_of_read,
             open_of_write,
             fresh: Vec::new(),
+            order: Vec::new(),
             is_stale: false,
             has_taken_in: false,
             observed_count,
@@ -212,7 +215,7 @@ impl<'p, 'a> Saturation<'p, 'a> {
                 self.precede_all_writers(read)?;
             }
         }
-        Ok(self.sweep().map(drop)?)
+        Ok(self.sweep()?)
     }
 
     /// Runs to a fixed point.
@@ -223,8 +226,8 @@ impl<'p, 'a> Saturation<'p, 'a> {
                 return Err(Stop::Limit(limit));
             }
             self.rounds += 1;
-            let order = self.sweep()?;
-            self.find_windows(by_windows, is_first, &order);
+            self.sweep()?;
+            self.find_windows(by_windows, is_first);
             self.pass(std::mem::take(&mut is_first))?;
             while self.spread_fresh()? {
                 if let Some(limit) = limit() {
@@ -298,24 +301,25 @@ impl<'p, 'a> Saturation<'p, 'a> {
         if self.is_stale || fresh.len() * 32 > self.known.graph.node_count() {
             return Ok(false);
         }
-        for &edge in &fresh {
-            let ends = self.known.graph.edge(edge);
-            if self.reach.reaches(ends.to, ends.from) {
-                return Ok(false);
-            }
-            self.reach.spread(&self.known.graph, edge);
+        let graph = &self.known.graph;
+        if !fresh.is_empty() {
+            self.reach.spread(graph, &fresh, &self.order);
         }
-        Ok(true)
+        // A cycle is for the sweep to find.
+        let is_cyclic = |&edge: &EdgeId| self.reach.reaches(graph.edge(edge).to, graph.edge(edge).from);
+        Ok(!fresh.iter().any(is_cyclic))
     }
 
-    /// Brings the closure up to date in one sweep along a topological order, which is returned.
-    fn sweep(&mut self) -> Result<Vec<u32>, Contradiction> {
-        let successors = Flat::successors(&self.known.graph);
+    /// Brings the closure up to date in one sweep along a topological order, which is kept.
+    fn sweep(&mut self) -> Result<(), Contradiction> {
+        let graph = &self.known.graph;
+        let (successors, predecessors) = (Flat::successors(graph), Flat::predecessors(graph));
         let Some(order) = topological_order_of(&successors) else {
             return Err(self.find_cycle());
         };
-        self.reach.rebuild(&successors, &order);
-        Ok(order)
+        self.reach.rebuild(&successors, &predecessors, &order);
+        self.order = order;
+        Ok(())
     }
 
     pub(crate) fn find_cycle(&self) -> Contradiction {

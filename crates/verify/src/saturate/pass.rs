@@ -17,13 +17,13 @@ const AHEAD: usize = 32;
 
 impl Saturation<'_, '_> {
     /// Finds the windows of the keys that matter; without it all keys count as wide.
-    pub(super) fn find_windows(&mut self, is_wanted: bool, is_first: bool, order: &[u32]) {
+    pub(super) fn find_windows(&mut self, is_wanted: bool, is_first: bool) {
         if is_first {
             let exclude = self.problem.shape.writers_exclude();
             let matters = |key: KeyId| exclude || self.is_read[key.index()];
-            self.windows.find(self.problem, &self.reach, order, is_wanted, matters);
+            self.windows.find(self.problem, &self.reach, &self.order, is_wanted, matters);
         } else {
-            self.windows.find_again(self.problem, &self.reach, order);
+            self.windows.find_again(self.problem, &self.reach, &self.order);
         }
         if self.windows.has_wide() {
             self.writers.list(self.problem, self.reach.chains());
@@ -45,7 +45,7 @@ impl Saturation<'_, '_> {
             match self.problem.source[read as usize] {
                 UNUSED | INITIAL => {}
                 OPEN => self.narrow(&windows, self.open_of_read[read as usize])?,
-                source if windows.is_done(source) => {}
+                source if !is_first && windows.is_done(source) => {}
                 source => self.follow_read(&windows, read, source)?,
             }
         }

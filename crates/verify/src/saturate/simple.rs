@@ -51,8 +51,8 @@ impl Saturation<'_, '_> {
     }
 
     fn find_simple(&mut self) -> Result<(), Contradiction> {
-        let order = self.sweep()?;
-        self.find_windows(true, true, &order);
+        self.sweep()?;
+        self.find_windows(true, true);
         let windows = std::mem::take(&mut self.windows);
         self.is_noting = false;
         self.follow_initial_reads(&windows)?;
@@ -64,7 +64,7 @@ impl Saturation<'_, '_> {
             }
         }
         self.find_lost_update()?;
-        self.sweep().map(drop)
+        self.sweep()
     }
 
     /// Two writers of a key that each read an older version than the other wrote: a lost update.

@@ -153,7 +153,7 @@ mod tests {
             }
             let mut reach = Reach::new(chains);
             let order: Vec<u32> = (0..20).collect();
-            reach.rebuild(&Flat::successors(&graph), &order);
+            reach.rebuild(&Flat::successors(&graph), &Flat::predecessors(&graph), &order);
             let nodes: Vec<u32> = (0..20).filter(|_| random(2) == 0).collect();
             assert_windows(&nodes, &reach);
         }
