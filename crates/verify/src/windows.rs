@@ -120,16 +120,17 @@ impl Windows {
             let range = self.range(self.live[at]);
             let writers = &mut self.writers[range.clone()];
             writers.sort_by_key(|(_, writer)| place[problem.shape.commit(writer.txn) as usize]);
-            for (follows, pair) in self.follows[range].iter_mut().skip(1).zip(writers.windows(2)) {
-                *follows = pair[0].1.reaches(reach, problem.shape.install(pair[1].1.txn));
-            }
         }
         self.find_live(problem, reach);
     }
 
     fn find_live(&mut self, problem: &Problem<'_>, reach: &Reach) {
         let mut found = KeyWindow::default();
-        for key in std::mem::take(&mut self.live) {
+        let live = std::mem::take(&mut self.live);
+        if self.is_wanted {
+            live.iter().for_each(|&key| self.ask_neighbours(problem, reach, key));
+        }
+        for key in live {
             let range = self.range(key);
             if self.is_wanted && self.follows[range.clone()].iter().skip(1).all(|&follows| follows) {
                 self.is_wide[key.index()] = false;
@@ -147,6 +148,16 @@ impl Windows {
                 writers.iter().for_each(|&(write, _)| self.windows[write as usize].rest = UNLISTED);
             }
             self.live.push(key);
+        }
+    }
+
+    /// Asks which writers are later than the one before them. Most keys need nothing else, and in a loop that does only
+    /// this the rows are fetched many at a time.
+    fn ask_neighbours(&mut self, problem: &Problem<'_>, reach: &Reach, key: KeyId) {
+        let range = self.range(key);
+        let pairs = self.writers[range.clone()].windows(2);
+        for (follows, pair) in self.follows[range].iter_mut().skip(1).zip(pairs) {
+            *follows = pair[0].1.reaches(reach, problem.shape.install(pair[1].1.txn));
         }
     }
 
@@ -223,10 +234,6 @@ impl Windows {
                 let key = problem.index.writes()[write].key.index();
                 let next = self.start[key + 1] as usize;
                 self.writers[next] = (write as u32, writer);
-                // Asked here, the row is at hand, and so is the writer before this one; of a key's first nobody asks.
-                let before = next.checked_sub(1).map(|before| self.writers[before].1);
-                let before = before.filter(|before| before.chain != NONE);
-                self.follows[next] = before.is_some_and(|before| before.reaches(reach, shape.install(txn)));
                 self.start[key + 1] += 1;
             }
         }
