@@ -38,7 +38,7 @@ impl Saturation<'_, '_> {
         }
         self.follow_writes(&windows)?;
         for read in 0..self.problem.source.len() as u32 {
-            if is_first && read as usize % AHEAD == 0 {
+            if is_first && (read as usize).is_multiple_of(AHEAD) {
                 let end = self.problem.source.len().min(read as usize + AHEAD);
                 windows.fetch(&self.problem.source[read as usize..end]);
             }
