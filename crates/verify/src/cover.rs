@@ -1,6 +1,6 @@
 //! Which chains the closure is kept for.
 //!
-//! A session is a chain, or several where it was cut. If there are more chains than the closure can be kept for, the
+//! A session is a chain, and so is a transaction that is not linked to its session. If there are more chains than the closure can be kept for, the
 //! longest stay: what is on no chain is decided by the search, which needs no closure. The lines of time are always kept.
 //!
 //! The closure takes half the room if no chain is longer than `SHORT_CHAIN`. Chains that are longer are cut into pieces
@@ -56,22 +56,21 @@ fn nodes_of(problem: &Problem<'_>, txn: history::TxnId) -> std::ops::RangeInclus
     problem.shape.begin(txn)..=problem.shape.commit(txn)
 }
 
-/// The stretches of sessions between cuts.
+/// The sessions, and each transaction that is not linked to its own.
 fn session_chains(problem: &Problem<'_>) -> Vec<Vec<u32>> {
     let mut chains: Vec<Vec<u32>> = Vec::new();
     for session in problem.history.sessions() {
-        chains.push(Vec::new());
+        let mut chain = Vec::new();
         for txn in problem.history.session_txns(session) {
-            if !problem.is_linked(txn) {
-                chains.push(Vec::new());
+            if problem.status[txn.index()] == Status::Out || !problem.hands_on(txn) {
+                continue;
             }
-            if problem.status[txn.index()] != Status::Out
-                && problem.hands_on(txn)
-                && let Some(chain) = chains.last_mut()
-            {
-                chain.extend(nodes_of(problem, txn));
+            match problem.is_linked(txn) {
+                true => chain.extend(nodes_of(problem, txn)),
+                false => chains.push(nodes_of(problem, txn).collect()),
             }
         }
+        chains.push(chain);
     }
     chains.retain(|chain| !chain.is_empty());
     chains

@@ -26,12 +26,26 @@ pub(crate) fn decide(
     links: &Links,
     options: &Options<'_>,
 ) -> Answer {
-    let mut run = Run { options, stats: Stats::default(), since: (options.clock)() };
+    decide_with_more(history, index, level, links, options, 0).0
+}
+
+/// The same; if the level is violated, gives back up to so many further contradictions that were found on the way. The
+/// one that is told is then not the simplest.
+pub(crate) fn decide_with_more(
+    history: &History,
+    index: &Index,
+    level: &Level,
+    links: &Links,
+    options: &Options<'_>,
+    more: usize,
+) -> (Answer, Vec<Certificate>) {
+    let since = (options.clock)();
+    let mut run = Run { options, stats: Stats::default(), since, more, others: Vec::new() };
     let verdict = match Problem::new(history, index, level, links) {
         Err((problem, flaw)) => Verdict::Violated(explain_flaw(&problem, &flaw)),
         Ok(mut problem) => run.explain(&mut problem),
     };
-    Answer { verdict, stats: run.stats }
+    (Answer { verdict, stats: run.stats }, run.others)
 }
 
 fn explain_flaw(problem: &Problem<'_>, flaw: &Flaw) -> Certificate {
@@ -44,6 +58,9 @@ struct Run<'o> {
     options: &'o Options<'o>,
     stats: Stats,
     since: Duration,
+    /// How many further contradictions are wanted.
+    more: usize,
+    others: Vec<Certificate>,
 }
 
 impl Run<'_> {
@@ -65,12 +82,18 @@ impl Run<'_> {
         let chains = cover::cover(problem, &timeline);
         self.stats.set("chains", chains.len() as u64);
         let mut state = Saturation::new(problem, known, chains, timeline.maybe_edges);
+        state.tolerated = (self.more > 0).then(Vec::new);
         self.stats.set("pairs", state.writers.pair_count());
         self.end_stage("prepare");
         let saturated = self.saturate(&mut state);
         self.end_stage("saturate");
         match saturated {
             Err(Stop::Limit(limit)) => Verdict::Undecided(limit),
+            Err(Stop::Contradiction(contradiction)) if self.more > 0 => {
+                let certificate = self.contradicted_more(&mut state, &contradiction);
+                self.end_stage("prove");
+                Verdict::Violated(certificate)
+            }
             Err(Stop::Contradiction(contradiction)) => {
                 let simple = state.simplify(contradiction);
                 let certificate = contradicted(&mut state, &simple);
@@ -79,6 +102,17 @@ impl Run<'_> {
             }
             Ok(()) => self.search(&mut state),
         }
+    }
+
+    /// The certificate of a contradiction, and those of others that were tolerated, from all over the history.
+    fn contradicted_more(&mut self, state: &mut Saturation<'_, '_>, first: &Contradiction) -> Certificate {
+        let others = state.tolerated.take().unwrap_or_default();
+        let step = others.len().div_ceil(self.more).max(1);
+        with_shared_evidence(state, |evidence| {
+            let certificate = |other| ProofBuilder::new(evidence).contradiction(other);
+            self.others.extend(others.iter().step_by(step).map(certificate));
+            certificate(first)
+        })
     }
 
     fn saturate(&mut self, state: &mut Saturation<'_, '_>) -> Result<(), Stop> {
@@ -154,6 +188,14 @@ fn with_evidence(
     state: &mut Saturation<'_, '_>,
     make: impl FnOnce(ProofBuilder<'_, '_>) -> Certificate,
 ) -> Certificate {
+    with_shared_evidence(state, |evidence| make(ProofBuilder::new(evidence)))
+}
+
+/// The same for several certificates, each of which needs a builder of its own.
+fn with_shared_evidence(
+    state: &mut Saturation<'_, '_>,
+    make: impl FnOnce(Evidence<'_, '_>) -> Certificate,
+) -> Certificate {
     let successors = order::Flat::successors(&state.known.graph);
     let is_exact = match order::topological_order_of(&successors) {
         Some(order) => {
@@ -166,9 +208,8 @@ fn with_evidence(
     let chains = state.reach.chains();
     let may_reach =
         |node: u32, to: u32| !is_exact || chains.chain_of(to) == order::NONE || state.reach.reaches(node, to);
-    let evidence =
-        Evidence { problem: state.problem, known: &state.known, drops: &state.drops, may_reach: &may_reach };
-    make(ProofBuilder::new(evidence))
+    let (problem, known, drops) = (&*state.problem, &state.known, &state.drops);
+    make(Evidence { problem, known, drops, may_reach: &may_reach })
 }
 
 /// The order as a certificate.

@@ -94,10 +94,7 @@ impl KnownGraph {
         for session in problem.history.sessions() {
             let mut last = None;
             for txn in problem.history.session_txns(session) {
-                if !problem.is_linked(txn) {
-                    last = None;
-                }
-                if !took_part(&txn) {
+                if !took_part(&txn) || !problem.is_linked(txn) {
                     continue;
                 }
                 if let Some(last) = last {

@@ -45,19 +45,19 @@ pub(crate) struct Problem<'a> {
     has_unknown: bool,
 }
 
-/// Which transactions are taken to come after the one before them in their session.
+/// Which transactions are taken to come in the order of their session.
 pub(crate) enum Links {
     All,
-    /// All but some: those transactions begin a chain of their own.
-    Cut(Vec<bool>),
+    /// All but some, which are as if they were alone in a session of their own.
+    Without(Vec<bool>),
 }
 
 impl Links {
-    /// Whether a transaction comes after the one before it in its session.
+    /// Whether a transaction is linked to those before and after it in its session.
     pub(crate) fn is_linked(&self, txn: TxnId) -> bool {
         match self {
             Self::All => true,
-            Self::Cut(cuts) => !cuts[txn.index()],
+            Self::Without(detached) => !detached[txn.index()],
         }
     }
 }
@@ -139,7 +139,7 @@ impl<'a> Problem<'a> {
         self.status[txn.index()] == Status::In
     }
 
-    /// Whether a transaction comes after the one before it in its session.
+    /// Whether a transaction is linked to those before and after it in its session.
     pub(crate) fn is_linked(&self, txn: TxnId) -> bool {
         self.links.is_linked(txn)
     }
@@ -157,10 +157,7 @@ impl<'a> Problem<'a> {
         let session = self.history.session_of(txn);
         let mut followers = Vec::new();
         let later = self.history.session_txns(session).filter(|&later| later > txn);
-        for later in later {
-            if !self.is_linked(later) {
-                break;
-            }
+        for later in later.filter(|&later| self.is_linked(txn) && self.is_linked(later)) {
             if self.status[later.index()] == Status::Out {
                 continue;
             }

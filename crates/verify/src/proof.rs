@@ -50,6 +50,7 @@ pub(crate) enum Hop {
 }
 
 /// What is known beyond the problem when a proof is made.
+#[derive(Clone, Copy)]
 pub(crate) struct Evidence<'e, 'a> {
     pub problem: &'e Problem<'a>,
     pub known: &'e KnownGraph,

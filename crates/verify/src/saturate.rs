@@ -79,6 +79,12 @@ pub(crate) struct Drop {
     pub edge_count: u32,
 }
 
+/// How many cycles are looked for at once, each in a component of its own.
+const CYCLES: usize = 32;
+
+/// How many contradictions are looked for at once.
+const TOLERATED: usize = 1000;
+
 /// The state of saturation; what the later stages build on.
 pub(crate) struct Saturation<'p, 'a> {
     pub problem: &'p mut Problem<'a>,
@@ -109,6 +115,8 @@ pub(crate) struct Saturation<'p, 'a> {
     has_taken_in: bool,
     /// How many edges were observed.
     observed_count: usize,
+    /// Contradictions that saturation did not stop at, if it is to find several.
+    pub tolerated: Option<Vec<Contradiction>>,
     /// Whether an edge that is added counts at once; if not, only the next sweep looks at it.
     is_noting: bool,
     /// The chains that improved at the node that is looked at.
@@ -200,6 +208,7 @@ impl<'p, 'a> Saturation<'p, 'a> {
             is_stale: false,
             has_taken_in: false,
             observed_count,
+            tolerated: None,
             is_noting: true,
             improved,
             scratch: (Vec::new(), Vec::new()),
@@ -229,11 +238,14 @@ impl<'p, 'a> Saturation<'p, 'a> {
             self.sweep()?;
             self.find_windows(by_windows, is_first);
             self.pass(std::mem::take(&mut is_first))?;
+            self.stop_if_contradicted()?;
             while self.spread_fresh()? {
                 if let Some(limit) = limit() {
                     return Err(Stop::Limit(limit));
                 }
-                if !self.follow_improved()? {
+                let is_new = self.follow_improved()?;
+                self.stop_if_contradicted()?;
+                if !is_new {
                     return Ok(());
                 }
             }
@@ -285,7 +297,7 @@ impl<'p, 'a> Saturation<'p, 'a> {
         let is_backward = self.reach.is_noted(to, from);
         // An edge into the line of time cannot be told alone: the sweep finds the cycle that it closes.
         if is_backward && reason != Reason::Time {
-            return Err(Contradiction::Backward { from, to, reason });
+            return self.tolerate(Contradiction::Backward { from, to, reason });
         }
         let edge = self.known.add(from, to, reason);
         if !is_backward {
@@ -293,6 +305,25 @@ impl<'p, 'a> Saturation<'p, 'a> {
         }
         self.fresh.push(edge);
         Ok(())
+    }
+
+    /// Goes on after a contradiction if several are wanted: what it would add is left out.
+    fn tolerate(&mut self, contradiction: Contradiction) -> Result<(), Contradiction> {
+        match &mut self.tolerated {
+            Some(tolerated) if tolerated.len() < TOLERATED => {
+                tolerated.push(contradiction);
+                Ok(())
+            }
+            _ => Err(contradiction),
+        }
+    }
+
+    /// Stops at the first of the contradictions that were tolerated, which stays with the others.
+    fn stop_if_contradicted(&self) -> Result<(), Contradiction> {
+        match self.tolerated.as_ref().and_then(|tolerated| tolerated.first()) {
+            Some(first) => Err(first.clone()),
+            None => Ok(()),
+        }
     }
 
     /// Brings the closure up to date edge by edge; false if a sweep is better.
@@ -315,6 +346,9 @@ impl<'p, 'a> Saturation<'p, 'a> {
         let graph = &self.known.graph;
         let (successors, predecessors) = (Flat::successors(graph), Flat::predecessors(graph));
         let Some(order) = topological_order_of(&successors) else {
+            if self.tolerated.is_some() {
+                self.tolerated = Some(self.find_cycles(CYCLES));
+            }
             return Err(self.find_cycle());
         };
         self.reach.rebuild(&successors, &predecessors, &order);
@@ -323,15 +357,24 @@ impl<'p, 'a> Saturation<'p, 'a> {
     }
 
     pub(crate) fn find_cycle(&self) -> Contradiction {
+        self.find_cycles(1).pop().unwrap_or(Contradiction::Cycle(Vec::new()))
+    }
+
+    /// Cycles in the smallest components that have any, the smallest last.
+    fn find_cycles(&self, count: usize) -> Vec<Contradiction> {
         let graph = &self.known.graph;
         let found = order::components(graph.node_count(), |node| graph.out_edges(node).map(|(_, to)| to));
         let sizes = found.sizes();
-        let smallest = (0..found.count).filter(|&id| sizes[id] > 1).min_by_key(|&id| sizes[id]).unwrap_or(0);
-        let nodes: Vec<u32> = (0..graph.node_count() as u32)
-            .filter(|&node| found.of[node as usize] == smallest as u32)
-            .collect();
-        let tries = (2_000_000 / nodes.len().max(1)).max(1);
-        let cost = |edge| Some(self.known.reason(edge).cost());
-        Contradiction::Cycle(order::cheapest_cycle(graph, &nodes, cost, tries).unwrap_or_default())
+        let mut smallest: Vec<usize> = (0..found.count).filter(|&id| sizes[id] > 1).collect();
+        smallest.sort_by_key(|&id| (sizes[id], id));
+        smallest.truncate(count);
+        let cycle = |&id: &usize| {
+            let nodes = (0..graph.node_count() as u32).filter(|&node| found.of[node as usize] == id as u32);
+            let nodes: Vec<u32> = nodes.collect();
+            let tries = (2_000_000 / nodes.len().max(1)).max(1);
+            let cost = |edge| Some(self.known.reason(edge).cost());
+            Contradiction::Cycle(order::cheapest_cycle(graph, &nodes, cost, tries).unwrap_or_default())
+        };
+        smallest.iter().rev().map(cycle).collect()
     }
 }
