@@ -5,7 +5,9 @@
 //! line of the cache, and an instruction compares twice as many entries. That zero is none spares a pass that would fill
 //! the rows: they come from the kernel as they have to be.
 //!
-//! Measured on 100,000 transactions of 20 sessions (user time): bringing the closure up to date 41 ms instead of 68.
+//! Measured on 100,000 transactions of 20 sessions: sweeps were 12 % of 866 ms with 32 bits, and 8 % of 500 ms with 16.
+//! Passing over neighbours that another one leads to (268,337 of 402,015 edges) halved them once more, from some 35 ms to
+//! some 18 each; the small history, whose rows are all in the cache, gained nothing by it and lost nothing.
 
 use crate::{Chains, Flat};
 

@@ -9,6 +9,9 @@
 //! Who is ordered with all others stays so, and the reads of that version have no more consequences once the rules were
 //! applied to them: later passes look only at the rest.
 //!
+//! Most keys have all their writers in a line, and asking each whether it is later than the one before it shows that. It
+//! made no difference to ask that already while the writers are sorted, when the row is at hand.
+//!
 //! Where a key's writers are hardly ordered at all, the windows would become all pairs; such a key is given up as wide
 //! after a bounded effort, and its chains are asked instead (`writers`).
 

@@ -1,7 +1,7 @@
 //! The writers of each key, by chain and position: the nearest one before or after a place is one short search.
 //!
-//! Where all keys have windows and everybody is on a chain, nobody asks, so the lists are made only when somebody will.
-//! That spared 40 of 866 ms for 100,000 transactions.
+//! Where all keys have windows and everybody is on a chain, nobody asks, so the lists are made only when somebody will:
+//! making them was 3 % of the time for 100,000 transactions.
 
 use history::{KeyId, TxnId};
 use order::{Chains, NONE};

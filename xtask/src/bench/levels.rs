@@ -1,4 +1,4 @@
-//! How long it takes to decide: one table for each family of levels, one for the stages, one for growing histories.
+//! How long it takes to decide: one table for each family of levels, one for the stages.
 
 use super::Bench;
 use super::history::{Source, shared, small};
@@ -153,32 +153,4 @@ fn decided(measure: &Measure) -> String {
         "undecided" => format!("over {}", ms(measure.decide_ms)),
         _ => ms(measure.decide_ms),
     }
-}
-
-const SIZES: [&str; 4] = ["3000", "10000", "30000", "100000"];
-
-/// `cargo xtask bench scaling`: ever more transactions, on as many keys, so that the contention stays the same.
-pub fn scaling(bench: &Bench) -> Done {
-    table::head(&["history", "verdict", "total", "read", "decide", "peak"]);
-    let sizes = if bench.quick { &SIZES[..1] } else { &SIZES[..] };
-    for workload in ["general", "blindw-wr", "zipf"] {
-        for &size in sizes {
-            let flags: &'static [&'static str] =
-                Vec::leak(vec!["--workload", workload, "--transactions", size, "--keys", size]);
-            let source = Source::Generated(flags);
-            let Some(file) = bench.file_of(source)? else {
-                continue;
-            };
-            let measure = bench.check(&file, "session-serializable", &[])?;
-            table::row(&[
-                bench.name_of(source),
-                measure.verdict.clone(),
-                ms(measure.total_ms),
-                ms(measure.read_ms),
-                ms(measure.decide_ms),
-                mb(measure.peak_bytes),
-            ]);
-        }
-    }
-    Ok(())
 }

@@ -17,6 +17,8 @@ pub struct Measure {
     pub total_ms: f64,
     /// Time to read and index.
     pub read_ms: f64,
+    /// Time to index alone.
+    pub index_ms: f64,
     /// Time to decide.
     pub decide_ms: f64,
     /// The peak of memory.
@@ -42,13 +44,15 @@ impl Bench {
         Ok(Measure {
             total_ms: median(runs.iter().map(|run| run.total_ms)),
             read_ms: median(runs.iter().map(|run| run.read_ms)),
+            index_ms: median(runs.iter().map(|run| run.index_ms)),
             decide_ms: median(runs.iter().map(|run| run.decide_ms)),
             peak_bytes: peak,
             ..last
         })
     }
 
-    fn check_once(&self, file: &Path, level: &str, flags: &[&str]) -> Done<Measure> {
+    /// The same once.
+    pub fn check_once(&self, file: &Path, level: &str, flags: &[&str]) -> Done<Measure> {
         let mut check = Command::new(&self.isoscope);
         check.arg("check").arg(file);
         check.args(["--level", level, "--stats", "--json", "--time-limit", TIME_LIMIT]);
@@ -63,6 +67,7 @@ impl Bench {
             verdict: verdict["verdict"].as_str().unwrap_or("?").to_owned(),
             total_ms: number(stats, "total_ms"),
             read_ms: number(stats, "read_ms") + number(stats, "index_ms"),
+            index_ms: number(stats, "index_ms"),
             decide_ms: number(verdict, "time_ms"),
             peak_bytes: number(stats, "peak_memory_bytes"),
             stages: numbers(&verdict["stats"]["stages"]),

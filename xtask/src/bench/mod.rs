@@ -11,6 +11,7 @@ mod measure;
 mod predicates;
 mod recording;
 mod reject;
+mod scaling;
 mod synth;
 mod table;
 
@@ -86,7 +87,7 @@ impl Bench {
             "predicates" => predicates::run(self),
             "ablation" => levels::ablation(self),
             "reject" => reject::run(self),
-            "scaling" => levels::scaling(self),
+            "scaling" => scaling::run(self),
             "synth" => synth::run(self),
             "recording" => recording::run(self),
             other => Err(format!("the suite {other} is listed but not written")),
