@@ -133,6 +133,8 @@ struct Words<'h> {
     key_numbers: Vec<u64>,
     /// Of values that are not small integers, by their place in the table.
     value_numbers: Vec<Option<u64>>,
+    /// The same of rows of integers, which have places of their own.
+    row_numbers: Vec<Option<u64>>,
 }
 
 impl<'h> Words<'h> {
@@ -142,6 +144,7 @@ impl<'h> Words<'h> {
             mix: Mix::new(),
             key_numbers: history.keys().iter().map(|(_, datum)| number_of(datum)).collect(),
             value_numbers: Vec::new(),
+            row_numbers: Vec::new(),
         }
     }
 
@@ -162,12 +165,16 @@ impl<'h> Words<'h> {
     }
 
     fn table_number(&mut self, value: ValueId) -> u64 {
-        let place = (value.0 ^ ValueId::NIL.0) as usize;
-        if place >= self.value_numbers.len() {
-            self.value_numbers.resize(place + 1, None);
-        }
         let history = self.history;
-        *self.value_numbers[place].get_or_insert_with(|| number_of(&history.values().original(value)))
+        let numbers = match history.values().row(value) {
+            Some(_) => &mut self.row_numbers,
+            None => &mut self.value_numbers,
+        };
+        let place = value.table_place();
+        if place >= numbers.len() {
+            numbers.resize(place + 1, None);
+        }
+        *numbers[place].get_or_insert_with(|| number_of(&history.values().original(value)))
     }
 
     fn initial_state(&mut self) {

@@ -77,9 +77,9 @@ impl ValueId {
         (self.0 & Self::TABLE_BIT == 0).then_some(self.0)
     }
 
-    /// The place of a row of integers among them; only for those.
+    /// The place among the rows of integers, or among everything else that is no small integer.
     #[inline]
-    pub fn row_number(self) -> usize {
+    pub fn table_place(self) -> usize {
         (self.0 & !(Self::TABLE_BIT | Self::ROW_BIT)) as usize
     }
 

@@ -99,14 +99,16 @@ pub struct Stories {
     stories: Vec<Story>,
     counts: Vec<RowCount>,
     refused: Option<OpId>,
+    /// How many rows were looked at.
+    work: usize,
     /// The keys that are told of; without it all.
     keys: Option<Vec<KeyId>>,
 }
 
 /// A key can hold so many things at most; more are refused.
 const MAX_CONTENTS: usize = 4096;
-/// A key can be met in so many ways at most, by all transactions together.
-const MAX_MEETINGS: usize = 1 << 25;
+/// So many rows are looked at in all: some seconds. More are refused, since nobody asks in between whether to go on.
+const MAX_WORK: usize = 1 << 23;
 
 impl Stories {
     /// The stories of a history; none if it has no predicates.
@@ -222,6 +224,16 @@ impl Stories {
     /// Whether an alternative may have seen whatever there was to be seen.
     pub fn sees_anything(&self, story: &Story, alternative: &Alternative) -> bool {
         alternative.seen.len() == story.visible as usize
+    }
+
+    /// Notes that rows will be looked at; false if they are too many.
+    fn can_afford(&mut self, history: &History, rows: usize) -> bool {
+        self.work = self.work.saturating_add(rows);
+        if self.work > MAX_WORK && self.refused.is_none() {
+            let first = ops(history).find(|(_, op)| is_by_predicate(op));
+            self.refused = first.map(|(id, _)| id);
+        }
+        self.refused.is_none()
     }
 
     fn intern(&mut self, content: Content) -> u32 {

@@ -66,6 +66,9 @@ impl Question<'_> {
     fn refine(&self, mut keys: Vec<KeyId>) -> Result<Answer, Unsupported> {
         let mut is_partial = !(self.options.stages.whole && Stories::are_few(self.history));
         loop {
+            if let Some(limit) = (self.options.limit)() {
+                return Ok(Answer { verdict: Verdict::Undecided(limit), stats: Stats::default() });
+            }
             let answer = self.decide_about(is_partial.then_some(&keys))?;
             let Verdict::Holds(Certificate::Holds { order, .. }) = &answer.verdict else { return Ok(answer) };
             if !is_partial {

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::run::{Runner, left_by, live, ops};
-use super::{Content, MAX_CONTENTS, MAX_MEETINGS, Scope, Stories};
+use super::{Content, MAX_CONTENTS, Scope, Stories};
 use crate::{KeyId, Op, OpId, PredicateWrite, ValueId};
 
 /// Up to so many predicate writes it is known which of them were at work on a content.
@@ -37,10 +37,7 @@ pub(super) fn tell(stories: &mut Stories, runner: &Runner<'_>, scope: &Scope<'_>
         contents.push(Content::row(history.values().original(initial)));
         let numbers = contents.into_iter().map(|content| stories.intern(content)).collect();
         let visible = close(stories, runner, key, numbers, &writes);
-        if visible.len() * by_predicate.len() > MAX_MEETINGS {
-            stories.refused = stories.refused.or(writes.first().map(|&(id, _)| id));
-        }
-        if stories.refused.is_some() {
+        if !stories.can_afford(history, visible.len() * by_predicate.len()) {
             return;
         }
         for &txn in &by_predicate {
@@ -70,6 +67,8 @@ fn close(
         }
         if all.len() > MAX_CONTENTS {
             stories.refused = writes.first().map(|&&(id, _)| id);
+        }
+        if !stories.can_afford(runner.history, writes.len()) {
             break;
         }
         for (place, &&(id, write)) in writes.iter().enumerate() {

@@ -2,8 +2,9 @@
 //!
 //! All begins and ends are gone through in the order of the clock. A transaction that is open may see what the key can
 //! hold when it begins, and whatever others can make of it while it is open; what it makes of these is there for others
-//! to see. When a transaction ends that wrote the key whatever it saw, then what had been written before it began can be
-//! seen by nobody who begins later. So a few contents are there at a time, however many there are over all.
+//! to see. When a transaction ends, then what had been written before it began can be seen by nobody who begins later, if
+//! the transaction cannot have seen it, or overwrote it if it did. So a few contents are there at a time, however many
+//! there are over all.
 //!
 //! A transaction takes effect once, so it does not see what it had a part in: each content knows which of the open
 //! transactions had. Up to 64 are told apart, which is more clients than most recordings have; a content of which less
@@ -87,9 +88,10 @@ struct Open {
     slot: u64,
     begin: i64,
     seen: Vec<u32>,
-    /// Whether it may have seen something that it does not overwrite.
-    may_keep: bool,
-    may_write: bool,
+    /// Those of them that it may have seen and does not overwrite.
+    kept: Vec<u32>,
+    /// Whether anything explains what it saw.
+    has_fitted: bool,
 }
 
 struct Sweep<'s, 'h> {
@@ -113,15 +115,12 @@ impl<'s, 'h> Sweep<'s, 'h> {
     fn begin(&mut self, txn: TxnId, moment: i64) {
         let slot = self.free & self.free.wrapping_neg();
         self.free &= !slot;
-        self.open.push(Open {
-            txn,
-            slot,
-            begin: moment,
-            seen: Vec::new(),
-            may_keep: false,
-            may_write: false,
-        });
+        let (seen, kept) = (Vec::new(), Vec::new());
+        self.open.push(Open { txn, slot, begin: moment, seen, kept, has_fitted: false });
         let place = self.open.len() - 1;
+        if !self.stories.can_afford(self.runner.history, self.versions.len()) {
+            return;
+        }
         let mut made = Vec::new();
         for version in self.versions.clone() {
             made.extend(self.see(place, version));
@@ -140,11 +139,13 @@ impl<'s, 'h> Sweep<'s, 'h> {
         }
         let held = self.stories.contents[version.content as usize].clone();
         let ending = self.runner.run(open.txn, self.key, held)?;
+        open.has_fitted = true;
         let Some((written, _)) = ending.written else {
-            open.may_keep = true;
+            if !open.kept.contains(&version.content) {
+                open.kept.push(version.content);
+            }
             return None;
         };
-        open.may_write = true;
         let (parts, writer) = (version.parts | open.slot, Some(open.txn));
         Some(Version { content: self.stories.intern(written), parts, writer, ended: i64::MAX })
     }
@@ -152,7 +153,8 @@ impl<'s, 'h> Sweep<'s, 'h> {
     /// Puts versions where all open transactions can see them, and what those make of them.
     fn spread(&mut self, mut made: Vec<Version>) {
         while let Some(version) = made.pop() {
-            if self.versions.len() > MAX_CONTENTS {
+            let is_too_much = self.versions.len() > MAX_CONTENTS;
+            if is_too_much || !self.stories.can_afford(self.runner.history, self.open.len()) {
                 self.refuse();
                 return;
             }
@@ -194,10 +196,14 @@ impl<'s, 'h> Sweep<'s, 'h> {
             }
         }
         self.free |= open.slot;
-        if open.may_write && !open.may_keep {
-            // The initial state is before everything, whenever that was.
-            let is_later = |version: &Version| version.writer.is_some() && version.ended >= open.begin;
-            self.versions.retain(is_later);
+        // What was there before it began, and it cannot have seen, or overwrote if it did: nobody who begins later sees
+        // that. The initial state was there before everything.
+        let is_kept = |version: &Version| {
+            let is_before = version.writer.is_none() || version.ended < open.begin;
+            !is_before || open.kept.contains(&version.content)
+        };
+        if open.has_fitted {
+            self.versions.retain(is_kept);
         }
         self.stories.tell(self.runner, txn, self.key, open.seen);
     }

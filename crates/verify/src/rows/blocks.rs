@@ -110,7 +110,7 @@ impl Search<'_, '_> {
                 (true, _) => late = late.or(Some(reader)),
                 (_, true) if is_later => {
                     // Whoever would overwrite it before the reader comes should come first.
-                    for other in open.iter().filter(|other| other.txn != writer) {
+                    for other in open.iter().filter(|other| other.txn != writer && other.fitted.is_empty()) {
                         let is_between = self.calendar.must_precede(other.txn, reader);
                         if is_between && self.scripts.writes(other.txn, key, after) {
                             wait(other.txn);

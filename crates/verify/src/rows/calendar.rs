@@ -133,6 +133,13 @@ impl<'h> Calendar<'h> {
         by_session || self.is_over_before(first, second)
     }
 
+    /// Whether the clock says that one committed before another did.
+    pub fn must_commit_before(&self, first: TxnId, second: TxnId) -> bool {
+        self.core != Core::Serializable
+            && self.real_time != RealTime::Ignored
+            && is_before(self.commit_response[first.index()], self.skew, self.commit_request[second.index()])
+    }
+
     fn is_one_session(&self, first: TxnId, second: TxnId) -> bool {
         self.history.session_of(first) == self.history.session_of(second)
     }

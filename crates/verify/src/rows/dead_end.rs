@@ -6,6 +6,7 @@
 //! lesson is learnt once, so this ends. If there is nothing to learn, unknown transactions may help that nobody had to
 //! take in yet, and after that the reasons to wait are overridden one by one.
 
+use certify::Core;
 use history::{KeyId, Outcome, TxnId};
 use rustc_hash::FxHashMap;
 
@@ -20,6 +21,8 @@ const MAX_WRONG: usize = 16;
 const MAX_PAST: usize = 64;
 /// Reasons to wait may be overridden so often.
 const MAX_OVERRIDES: u64 = 200;
+/// Rows in doubt to begin with; others come when these can be explained.
+const MAX_DOUBTS: usize = 12;
 
 impl Search<'_, '_> {
     /// Goes on from a dead end, or gives the rows that it is about.
@@ -31,6 +34,7 @@ impl Search<'_, '_> {
         }
         for place in 0..self.open.len() {
             lessons.extend(self.lesson_of_past(place));
+            lessons.extend(self.lesson_of_overlap(place));
         }
         lessons.retain(|lesson| self.is_new(lesson));
         // The one that takes least back.
@@ -57,13 +61,15 @@ impl Search<'_, '_> {
         lesson.first != lesson.second
             && self.is_placed(lesson.second)
             && !self.calendar.must_precede(lesson.second, lesson.first)
+            && !self.calendar.must_commit_before(lesson.second, lesson.first)
             && self.lessons[lesson.second.index()].iter().all(|known| known.first != lesson.first)
     }
 
     /// Rows that do not fit, with who saw them.
     fn wrong_rows(&mut self) -> Vec<(TxnId, KeyId)> {
         let mut rows = Vec::new();
-        for txn in self.open.iter().filter(|open| !open.fits()).map(|open| open.txn).collect::<Vec<_>>() {
+        for txn in self.open.iter().filter(|open| !open.has_fitted()).map(|open| open.txn).collect::<Vec<_>>()
+        {
             let mut left = MAX_WRONG;
             for key in concerned(&self.scripts, &self.table, txn) {
                 if left > 0 && !self.scripts.meet(txn, key, self.table.now(key)).is_right {
@@ -91,7 +97,7 @@ impl Search<'_, '_> {
     /// The last moment at which an open transaction fitted that does not fit now, by all rows and by how many rows it was
     /// told to have changed: it should have come before whoever came then.
     fn lesson_of_past(&mut self, place: usize) -> Option<Lesson> {
-        if self.open[place].fits() {
+        if self.open[place].has_fitted() {
             return None;
         }
         let mut then = self.open[place].clone();
@@ -112,6 +118,17 @@ impl Search<'_, '_> {
             }
         }
         None
+    }
+
+    /// A transaction that began before a commit that wrote one of its rows should have committed before that.
+    fn lesson_of_overlap(&mut self, place: usize) -> Option<Lesson> {
+        let (txn, &began) = (self.open[place].txn, self.open[place].fitted.last()?);
+        let effects = self.effects_at(txn, began);
+        let overlap = |&(key, _): &(KeyId, Content)| {
+            let since = self.table.since(key).filter(|&since| since >= began)?;
+            Some(Lesson { first: txn, second: self.placed[since as usize].txn, key })
+        };
+        effects.iter().find_map(overlap).filter(|_| self.core == Core::Snapshot)
     }
 
     /// Takes in a transaction of unknown outcome that writes what somebody saw.
@@ -144,13 +161,20 @@ impl Search<'_, '_> {
         })
     }
 
-    /// The rows of a dead end: those that do not fit, those for which somebody waits, and those of the lessons about the
-    /// transactions concerned.
+    /// Rows of a dead end: of those that do not fit, of those for which somebody waits, and of the lessons about the
+    /// transactions concerned, some each, of the earliest transactions.
     fn rows_in_doubt(&self, wrong: &[(TxnId, KeyId)], blocked: &Blocked) -> Vec<KeyId> {
-        let mut keys: Vec<KeyId> = wrong.iter().map(|&(_, key)| key).collect();
-        keys.extend(blocked.waits.iter().chain(&blocked.late).map(|lesson| lesson.key));
-        for open in &self.open {
-            keys.extend(self.lessons[open.txn.index()].iter().map(|lesson| lesson.key));
+        let mut txns: Vec<TxnId> = self.open.iter().map(|open| open.txn).collect();
+        txns.sort_by_key(|&txn| self.calendar.moment(txn));
+        let mut keys = Vec::new();
+        for txn in txns {
+            let wrong = wrong.iter().filter(|&&(of, _)| of == txn).map(|&(_, key)| key);
+            let lessons = self.lessons[txn.index()].iter().map(|lesson| lesson.key);
+            let waits = blocked.waits.iter().chain(&blocked.late).filter(|lesson| lesson.second == txn);
+            keys.extend(wrong.take(2).chain(lessons.take(2)).chain(waits.map(|lesson| lesson.key).take(2)));
+            if keys.len() >= MAX_DOUBTS {
+                break;
+            }
         }
         keys.sort_unstable();
         keys.dedup();

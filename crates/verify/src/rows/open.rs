@@ -60,6 +60,11 @@ impl Open {
         self.wrong == 0 && self.counts.iter().all(|&(_, count, told)| count == told)
     }
 
+    /// Whether it fits, or did at a moment at which it may have begun.
+    pub fn has_fitted(&self) -> bool {
+        self.fits() || !self.fitted.is_empty()
+    }
+
     /// Rows that were shown and are otherwise now, and rows that match and were not shown.
     fn count_query(&mut self, scripts: &Scripts<'_>, table: &Table) {
         let [Step::Query { filter, shown }] = &scripts.of_txn[self.txn.index()].steps[..] else { return };

@@ -236,7 +236,7 @@ impl ContentOf {
             let row = || contents.row(&history.values().original(value));
             return *self.others.entry(value).or_insert_with(row);
         };
-        let place = value.row_number();
+        let place = value.table_place();
         if place >= self.rows.len() {
             self.rows.resize(place + 1 + place / 2, UNKNOWN);
         }

@@ -168,22 +168,28 @@ impl<'h, 'o> Search<'h, 'o> {
 
     /// Opens all that may come next.
     fn open_next(&mut self) {
-        let (open, moment_of) = (&self.open, &self.moment_of);
-        let has_begun = |txn: TxnId| {
-            moment_of[txn.index()] != NEVER
-                || open.iter().any(|open| open.txn == txn && !open.fitted.is_empty())
-        };
-        self.calendar.advance(has_begun, |txn| moment_of[txn.index()] != NEVER);
+        self.advance();
         while let Some(&Reverse((_, session))) = self.idle.peek() {
             let txn = self.next[session.index()].expect("a session that waits has a next one");
             if !self.calendar.may_begin(txn) {
-                return;
+                break;
             }
             self.idle.pop();
             let open = Open::new(&mut self.scripts, &self.table, txn, Vec::new());
             self.open.push(open);
             self.note_fitting(self.open.len() - 1);
         }
+        self.advance();
+    }
+
+    /// Tells the calendar who has come.
+    fn advance(&mut self) {
+        let (open, moment_of) = (&self.open, &self.moment_of);
+        let has_begun = |txn: TxnId| {
+            moment_of[txn.index()] != NEVER
+                || open.iter().any(|open| open.txn == txn && !open.fitted.is_empty())
+        };
+        self.calendar.advance(has_begun, |txn| moment_of[txn.index()] != NEVER);
     }
 
     /// Remembers that a transaction may begin now, where it may commit later.
@@ -245,7 +251,7 @@ impl<'h, 'o> Search<'h, 'o> {
     }
 
     /// What a transaction that began at a moment writes.
-    fn effects_at(&mut self, txn: TxnId, began: u32) -> Vec<(KeyId, Content)> {
+    pub(super) fn effects_at(&mut self, txn: TxnId, began: u32) -> Vec<(KeyId, Content)> {
         let mut keys = concerned(&self.scripts, &self.table, txn);
         keys.extend(self.table.changed_since(began));
         keys.sort_unstable();
