@@ -23,6 +23,9 @@ pub(crate) const OTHERS: i64 = 1 << 61;
 /// All contents that were met so far.
 pub(crate) struct Contents {
     columns: Vec<Datum>,
+    /// The cells of values without columns and of marks, where there can be any.
+    value: Option<usize>,
+    mark: Option<usize>,
     width: usize,
     cells: Vec<i64>,
     others: Vec<Datum>,
@@ -49,12 +52,15 @@ pub(crate) struct Edit<'h> {
 }
 
 impl Contents {
-    /// No contents yet; the columns are all that rows and changes will have.
-    pub fn new(columns: Vec<Datum>) -> Self {
-        // Behind the columns there are the cells of a value and of a mark.
-        let width = columns.len() + 2;
+    /// No contents yet; the columns are all that rows and changes will have, and there may be values without columns,
+    /// and marks of deletes.
+    pub fn new(columns: Vec<Datum>, has_values: bool, has_marks: bool) -> Self {
+        let has_values = has_values || columns.is_empty();
+        let value = has_values.then_some(columns.len());
+        let mark = has_marks.then_some(columns.len() + usize::from(has_values));
+        let width = columns.len() + usize::from(has_values) + usize::from(has_marks);
         let cells = vec![MISSING; width];
-        Self { columns, width, cells, others: Vec::new(), place_of: FxHashMap::default() }
+        Self { columns, value, mark, width, cells, others: Vec::new(), place_of: FxHashMap::default() }
     }
 
     /// A row; nil is nothing.
@@ -71,8 +77,9 @@ impl Contents {
                 number
             }
             value => {
+                let slot = self.value.expect("such values were looked for");
                 let (number, start) = self.push();
-                self.cells[start + self.columns.len()] = self.cell(value);
+                self.cells[start + slot] = self.cell(value);
                 number
             }
         }
@@ -93,8 +100,9 @@ impl Contents {
         if *datum == Datum::Nil {
             return NOTHING;
         }
+        let slot = self.mark.expect("marks were looked for");
         let (number, start) = self.push();
-        self.cells[start + self.columns.len() + 1] = self.cell(datum);
+        self.cells[start + slot] = self.cell(datum);
         number
     }
 
@@ -106,7 +114,12 @@ impl Contents {
     }
 
     pub fn is_dead(&self, content: Content) -> bool {
-        content == NOTHING || self.cells_of(content)[self.columns.len() + 1] != MISSING
+        content == NOTHING || self.mark.is_some_and(|slot| self.cells_of(content)[slot] != MISSING)
+    }
+
+    /// Whether a row has columns, rather than being a value.
+    fn has_columns(&self, content: Content) -> bool {
+        self.value.is_none_or(|slot| self.cells_of(content)[slot] == MISSING)
     }
 
     #[inline]
@@ -154,7 +167,7 @@ impl Contents {
     pub fn apply(&mut self, edit: &Edit<'_>, content: Content) -> Content {
         let start = content as usize * self.width;
         match &edit.sets {
-            Some(sets) if !self.is_dead(content) && self.cells[start + self.columns.len()] == MISSING => {
+            Some(sets) if !self.is_dead(content) && self.has_columns(content) => {
                 let end = self.cells.len();
                 self.cells.extend_from_within(start..start + self.width);
                 for &(slot, cell) in sets {
@@ -259,8 +272,8 @@ impl Contents {
             return Datum::Nil;
         }
         let cells = self.cells_of(content);
-        if cells[self.columns.len()] != MISSING {
-            return self.datum_of(cells[self.columns.len()]);
+        if let Some(slot) = self.value.filter(|_| !self.has_columns(content)) {
+            return self.datum_of(cells[slot]);
         }
         let columns = self.columns.iter().zip(cells).filter(|&(_, &cell)| cell != MISSING);
         Datum::row(columns.map(|(name, &cell)| (name.clone(), self.datum_of(cell))).collect())

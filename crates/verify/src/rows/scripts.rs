@@ -5,7 +5,9 @@
 //! does it leave? Predicates and values are turned into cells once. Costs the steps of the transaction per row; most
 //! transactions by predicate have one step, and then it is one comparison.
 
-use history::{Change, Datum, History, KeyId, Op, Outcome, Predicate, RangeRead, Row, TxnId, ValueId};
+use history::{
+    Change, Datum, History, InitialDefault, KeyId, Op, Outcome, Predicate, RangeRead, Row, TxnId, ValueId,
+};
 
 use rustc_hash::FxHashMap;
 
@@ -78,10 +80,10 @@ impl<'h> Scripts<'h> {
     pub fn of(history: &'h History) -> Option<Self> {
         let mut scripts = Self {
             history,
-            contents: Contents::new(columns(history)?),
+            contents: Contents::new(columns(history)?, has_values(history), has_marks(history)),
             of_txn: Vec::with_capacity(history.txn_count()),
         };
-        let mut content_of = ContentOf::default();
+        let mut content_of = ContentOf { has_marks: has_marks(history), ..ContentOf::default() };
         for txn in history.txns() {
             let mut script = Script::default();
             if history.outcome(txn) != Outcome::Aborted {
@@ -105,7 +107,10 @@ impl<'h> Scripts<'h> {
         Some(Some(match *op {
             Op::Read { key, value: Some(value) } => {
                 let row = row(value);
-                let mark = self.contents.mark(&history.values().original(value));
+                let mark = match content_of.has_marks {
+                    true => self.contents.mark(&history.values().original(value)),
+                    false => row,
+                };
                 Step::Read { key, row, mark }
             }
             Op::Write { key, value } | Op::Insert { key, value } => Step::Write { key, content: row(value) },
@@ -226,6 +231,7 @@ struct ContentOf {
     /// Rows of integers by their place, and everything else.
     rows: Vec<Content>,
     others: FxHashMap<ValueId, Content>,
+    has_marks: bool,
 }
 
 impl ContentOf {
@@ -245,6 +251,38 @@ impl ContentOf {
         }
         self.rows[place]
     }
+}
+
+/// Whether anything is a value without columns.
+fn has_values(history: &History) -> bool {
+    let is_value = |value: ValueId| value != ValueId::NIL && history.values().row(value).is_none();
+    let initial = history.initial();
+    let is_initial = match initial.default {
+        InitialDefault::Value(value) => is_value(value),
+        InitialDefault::UnknownButOne => true,
+    };
+    let any_row = |rows: &Option<Vec<Row>>| rows.iter().flatten().any(|row| is_value(row.value));
+    let has_value = |op: Op<'_>| match op {
+        Op::RangeRead(range) => any_row(&range.rows),
+        Op::PredicateRead(read) => any_row(&read.rows),
+        // What a change makes of a row may be anything but is mostly a row.
+        Op::PredicateWrite(write) => !matches!(&write.change, Change::Delete | Change::Set(Datum::Row(_))),
+        op => op.value().is_some_and(is_value),
+    };
+    is_initial
+        || initial.recorded.iter().any(|&(_, value)| is_value(value))
+        || history.txns().flat_map(|txn| history.ops(txn)).any(|(_, op)| has_value(op))
+}
+
+/// Whether a delete left a mark, or a read was shown one.
+fn has_marks(history: &History) -> bool {
+    let any_dead = |rows: &Option<Vec<Row>>| rows.iter().flatten().any(|row| row.is_dead);
+    let shows_mark = |op: Op<'_>| match op {
+        Op::RangeRead(range) => any_dead(&range.rows),
+        Op::PredicateRead(read) => any_dead(&read.rows),
+        _ => false,
+    };
+    history.has_marks() || history.txns().flat_map(|txn| history.ops(txn)).any(|(_, op)| shows_mark(op))
 }
 
 /// All columns that rows and changes have, in their order; `None` if there are too many.

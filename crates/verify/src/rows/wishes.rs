@@ -23,6 +23,8 @@ pub(crate) struct Wishes {
     start: Vec<u32>,
     /// For each key the first wish of a reader that may not have come.
     head: Vec<u32>,
+    /// A copy of that wish: all keys' together fit where the wishes do not.
+    first: Vec<Wish>,
     /// For each rank whether the reader has come.
     has_come: Vec<bool>,
 }
@@ -51,20 +53,24 @@ impl Wishes {
         }
         let head = start[..key_count].to_vec();
         let has_come = vec![false; by_begin.len()];
-        Self { by_begin, rank_of, all, start, head, has_come }
+        let first = head.iter().map(|&head| all.get(head as usize).copied().unwrap_or_default()).collect();
+        Self { by_begin, rank_of, all, start, head, first, has_come }
     }
 
     /// The wishes of readers that have not come.
     pub fn of_key(&mut self, key: KeyId) -> impl Iterator<Item = (TxnId, Content)> {
         let end = self.start[key.index() + 1];
         let mut head = self.head[key.index()];
-        while head < end && self.has_come[self.all[head as usize].rank as usize] {
+        while head < end && self.has_come[self.first[key.index()].rank as usize] {
             head += 1;
+            self.first[key.index()] = self.all.get(head as usize).copied().unwrap_or_default();
         }
         self.head[key.index()] = head;
-        let wishes = self.all[head as usize..end as usize].iter();
-        let is_open = |wish: &&Wish| !self.has_come[wish.rank as usize];
-        wishes.filter(is_open).map(|wish| (self.by_begin[wish.rank as usize], wish.content))
+        let first = (head < end).then_some(self.first[key.index()]);
+        let others = self.all[(head as usize + 1).min(end as usize)..end as usize].iter().copied();
+        let is_open = |wish: &Wish| !self.has_come[wish.rank as usize];
+        let wishes = first.into_iter().chain(others.filter(is_open));
+        wishes.map(|wish| (self.by_begin[wish.rank as usize], wish.content))
     }
 
     /// A reader has begun: whatever comes now, it has seen what it wanted to see.
@@ -79,7 +85,10 @@ impl Wishes {
         each(scripts, txn, |key, _| {
             let (start, end) = (self.start[key.index()] as usize, self.start[key.index() + 1] as usize);
             let place = start + self.all[start..end].partition_point(|wish| wish.rank < rank);
-            self.head[key.index()] = self.head[key.index()].min(place as u32);
+            if (place as u32) < self.head[key.index()] {
+                self.head[key.index()] = place as u32;
+                self.first[key.index()] = self.all[place];
+            }
         });
     }
 }
