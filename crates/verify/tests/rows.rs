@@ -109,3 +109,17 @@ fn soak_columns() {
 fn soak_mixed() {
     agreement(Content::Mixed, 0.0);
 }
+
+/// An unknown transaction that must have committed is before the rest of its session, also when that has begun already.
+#[test]
+fn an_unknown_insert_is_before_what_its_session_did_later() {
+    let text =
+        "init *=nil\na: pw(true)={\"+\": 1}~{1} @[?..38,?]\nb: i(1)=0 unknown\nb: r(1)=nil @[?,54..?]\n";
+    let history = formats::notation::parse(text).expect("the notation is right");
+    for (name, level) in Level::NAMED {
+        let level = level.with_clock_skew(1);
+        let answer =
+            agree_if_decided(&history, &level, &|history, level| engine(history, level, Stages::default()));
+        assert!(answer.is_ok(), "{name}: {answer:?}");
+    }
+}

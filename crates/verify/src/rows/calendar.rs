@@ -184,13 +184,18 @@ impl<'h> Calendar<'h> {
         }
     }
 
-    /// Whether all that is committed before it in its session has come, and nothing that is later; only asked for unknown
-    /// outcomes.
-    pub fn is_its_turn(&self, txn: TxnId, has_come: impl Fn(TxnId) -> bool) -> bool {
+    /// Whether all that is committed before it in its session has come, and nothing that is later has begun; only asked
+    /// for unknown outcomes.
+    pub fn is_its_turn(
+        &self,
+        txn: TxnId,
+        has_come: impl Fn(TxnId) -> bool,
+        has_begun: impl Fn(TxnId) -> bool,
+    ) -> bool {
         let session = self.history.session_txns(self.history.session_of(txn));
         let is_right = |other: TxnId| match other < txn {
             true => self.history.outcome(other) != Outcome::Committed || has_come(other),
-            false => other == txn || !has_come(other),
+            false => other == txn || !has_begun(other),
         };
         session.into_iter().all(is_right)
     }

@@ -139,7 +139,7 @@ impl Search<'_, '_> {
                 && self.calendar.may_begin(txn)
                 && self.calendar.may_commit(txn)
                 && self.may_begin_now(txn)
-                && self.calendar.is_its_turn(txn, |txn| self.is_placed(txn))
+                && self.calendar.is_its_turn(txn, |txn| self.is_placed(txn), |txn| self.has_begun(txn))
         };
         let unknown: Vec<TxnId> = self.history.txns().filter(is_open).collect();
         for txn in unknown {

@@ -138,6 +138,11 @@ impl<'h, 'o> Search<'h, 'o> {
         self.moment_of[txn.index()] != NEVER
     }
 
+    /// Whether a transaction has begun, and perhaps committed.
+    pub(super) fn has_begun(&self, txn: TxnId) -> bool {
+        has_begun(&self.open, &self.moment_of, txn)
+    }
+
     /// How many have committed.
     pub(super) fn moment(&self) -> u32 {
         self.placed.len() as u32
@@ -185,10 +190,7 @@ impl<'h, 'o> Search<'h, 'o> {
     /// Tells the calendar who has come.
     fn advance(&mut self) {
         let (open, moment_of) = (&self.open, &self.moment_of);
-        let has_begun = |txn: TxnId| {
-            moment_of[txn.index()] != NEVER
-                || open.iter().any(|open| open.txn == txn && !open.fitted.is_empty())
-        };
+        let has_begun = |txn: TxnId| has_begun(open, moment_of, txn);
         self.calendar.advance(has_begun, |txn| moment_of[txn.index()] != NEVER);
     }
 
@@ -358,4 +360,8 @@ impl<'h, 'o> Search<'h, 'o> {
         committed_unknown.sort_unstable();
         End::Found { order, committed_unknown }
     }
+}
+
+fn has_begun(open: &[Open], moment_of: &[u32], txn: TxnId) -> bool {
+    moment_of[txn.index()] != NEVER || open.iter().any(|open| open.txn == txn && !open.fitted.is_empty())
 }
