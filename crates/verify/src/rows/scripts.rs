@@ -209,6 +209,12 @@ impl<'h> Scripts<'h> {
         meeting
     }
 
+    /// Whether a transaction writes nothing, whatever it sees.
+    pub fn only_reads(&self, txn: TxnId) -> bool {
+        let is_write = |step: &Step<'_>| matches!(step, Step::Write { .. } | Step::Update { .. });
+        !self.of_txn[txn.index()].steps.iter().any(is_write)
+    }
+
     /// Whether a transaction would write a row that holds this.
     pub fn writes(&self, txn: TxnId, key: KeyId, content: Content) -> bool {
         let datum = self.history.keys().original(key);

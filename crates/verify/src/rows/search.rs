@@ -213,22 +213,15 @@ impl<'h, 'o> Search<'h, 'o> {
         self.core == Core::Serializable || self.calendar.may_still_begin(txn, latest)
     }
 
-    /// Places a transaction that fits and writes nothing.
+    /// Places a transaction that fits and writes nothing. Where transactions begin before they commit, they come in the
+    /// order of the clock like all others: a commit ends the time in which others may begin.
     fn place_a_reader(&mut self) -> bool {
-        let moment = self.moment();
-        let may_begin_now = |open: &Open| match self.core {
-            Core::Serializable => open.fits(),
-            Core::Snapshot | Core::Prefix => open.fitted.last() == Some(&moment),
-        };
-        let may_come = |open: &Open| {
-            open.writes == 0
-                && may_begin_now(open)
-                && self.calendar.may_commit(open.txn)
-                && self.has_learnt_all(open.txn)
-        };
-        let Some(place) = self.open.iter().position(may_come) else { return false };
-        self.place(place, moment, &[]);
-        true
+        let may_come = |open: &Open| open.writes == 0 && open.fits() && self.has_learnt_all(open.txn);
+        let place = self.open.iter().position(may_come).filter(|_| self.core == Core::Serializable);
+        if let Some(place) = place {
+            self.place(place, self.moment(), &[]);
+        }
+        place.is_some()
     }
 
     pub(super) fn has_learnt_all(&self, txn: TxnId) -> bool {
@@ -242,6 +235,9 @@ impl<'h, 'o> Search<'h, 'o> {
             Core::Serializable => self.open[place].fits().then_some(moment)?,
             Core::Snapshot | Core::Prefix => *self.open[place].fitted.last()?,
         };
+        if self.scripts.only_reads(txn) {
+            return Some((began, Vec::new()));
+        }
         if began == moment {
             let known = self.open[place].effects.take();
             let effects = known.unwrap_or_else(|| effects(&mut self.scripts, &self.table, txn));
