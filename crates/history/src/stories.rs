@@ -179,11 +179,6 @@ impl Stories {
         self.keys.as_ref().is_some_and(|keys| keys.binary_search(&key).is_err())
     }
 
-    /// Whether any key is left out.
-    pub fn is_partial(&self) -> bool {
-        self.keys.is_some()
-    }
-
     /// The numbers of the stories of a transaction.
     pub fn of_txn(&self, txn: TxnId) -> std::ops::Range<usize> {
         let start = self.stories.partition_point(|story| story.txn < txn);

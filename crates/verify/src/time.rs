@@ -12,19 +12,19 @@ use crate::problem::{Problem, Status};
 
 /// When an event happened: at some moment from `request` to `response`.
 #[derive(Clone, Copy, Debug)]
-struct Moment {
-    request: Option<i64>,
-    response: Option<i64>,
+pub(crate) struct Moment {
+    pub request: Option<i64>,
+    pub response: Option<i64>,
 }
 
 /// Nothing ended before the client asked for it, whatever a clock that was set back says.
-fn begin_moment(times: &TxnTimes) -> Moment {
+pub(crate) fn begin_moment(times: &TxnTimes) -> Moment {
     let request = times.begin_request;
     let answered = times.begin_response.or(times.commit_request).or(times.commit_response);
     Moment { request, response: answered.max(answered.and(request)) }
 }
 
-fn commit_moment(times: &TxnTimes) -> Moment {
+pub(crate) fn commit_moment(times: &TxnTimes) -> Moment {
     let request = times.commit_request.or(times.begin_response).or(times.begin_request);
     let answered = times.commit_response;
     Moment { request, response: answered.max(answered.and(request)).max(answered.and(times.begin_request)) }

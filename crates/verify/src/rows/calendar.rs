@@ -7,6 +7,8 @@
 use certify::{Core, Level, RealTime};
 use history::{History, Outcome, TxnId};
 
+use crate::time::{begin_moment, commit_moment};
+
 /// What must be before what, as far as no answer is looked at.
 pub(crate) struct Calendar<'h> {
     history: &'h History,
@@ -98,19 +100,17 @@ impl<'h> Calendar<'h> {
         })
     }
 
-    /// No response is earlier than what it answers, and the outcome of an unknown transaction was never heard.
+    /// The outcome of an unknown transaction was never heard.
     fn add_times(&mut self, txn: TxnId) {
-        let times = self.history.times(txn);
-        let is_known = self.history.outcome(txn) == Outcome::Committed;
-        let end = times.commit_response.filter(|_| is_known);
-        let commit_request = times.commit_request.or(times.begin_response).or(times.begin_request);
-        let begun = times.begin_response.or(times.commit_request).or(end);
-        let earliest = times.begin_request.unwrap_or(i64::MIN);
-        self.begin_request.push(earliest);
-        self.begin_response.push(begun.map_or(i64::MAX, |begun| begun.max(earliest)));
-        self.commit_request.push(commit_request.unwrap_or(i64::MIN));
-        let least = earliest.max(commit_request.unwrap_or(i64::MIN));
-        self.commit_response.push(end.map_or(i64::MAX, |end| end.max(least)));
+        let mut times = self.history.times(txn);
+        if self.history.outcome(txn) != Outcome::Committed {
+            times.commit_response = None;
+        }
+        let (begin, commit) = (begin_moment(&times), commit_moment(&times));
+        self.begin_request.push(begin.request.unwrap_or(i64::MIN));
+        self.begin_response.push(begin.response.unwrap_or(i64::MAX));
+        self.commit_request.push(commit.request.unwrap_or(i64::MIN));
+        self.commit_response.push(commit.response.unwrap_or(i64::MAX));
     }
 
     pub fn begin_request(&self, txn: TxnId) -> i64 {
