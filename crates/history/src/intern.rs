@@ -168,7 +168,7 @@ impl Default for Values {
     }
 }
 
-/// Column names, for [`Values::intern_row`].
+/// Column names, for [`Values::intern_rows`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ShapeId(u32);
 
@@ -219,8 +219,11 @@ impl Values {
         match datum {
             Datum::Int(int) => self.intern_int(int),
             Datum::Row(_) => {
-                let known =
-                    if self.rows.is_full() { self.rows.get(&datum) } else { self.rows.intern(&datum) };
+                let known = if self.rows.is_full(flat::MAX_COLUMNS) {
+                    self.rows.get(&datum)
+                } else {
+                    self.rows.intern(&datum)
+                };
                 known.map_or_else(|| self.intern_hashed(datum), ValueId::of_row)
             }
             other => self.intern_hashed(other),
@@ -229,14 +232,14 @@ impl Values {
 
     /// The id of column names, if rows of integers with them can be interned as such: they are sorted and not too many.
     pub fn shape(&mut self, names: &[Datum]) -> Option<ShapeId> {
-        self.rows.shape(names).filter(|_| !self.rows.is_full()).map(ShapeId)
+        self.rows.shape(names).filter(|_| !self.rows.is_full(flat::MAX_COLUMNS)).map(ShapeId)
     }
 
-    /// The id of a row of integers, one for each column name.
+    /// The ids of rows of integers, each with as many cells as the shape has names.
     #[inline]
-    pub fn intern_row(&mut self, shape: ShapeId, cells: &[i64]) -> ValueId {
-        assert!(!self.rows.is_full(), "more than 2^30 different rows");
-        ValueId::of_row(self.rows.intern_cells(shape.0, cells))
+    pub fn intern_rows(&mut self, shape: ShapeId, cells: &[i64], mut found: impl FnMut(ValueId)) {
+        assert!(!self.rows.is_full(cells.len()), "more than 2^30 different rows");
+        self.rows.intern_all(shape.0, cells, |number| found(ValueId::of_row(number)));
     }
 
     fn intern_hashed(&mut self, datum: Datum) -> ValueId {

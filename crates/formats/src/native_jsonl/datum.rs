@@ -5,7 +5,6 @@
 
 use history::{Builder, Datum, KeyId, ValueId};
 
-use super::flat_row::LastRow;
 use super::json::{Json, Number};
 use crate::Error;
 use crate::edn::MAX_DEPTH;
@@ -39,19 +38,6 @@ impl Json<'_> {
         }
         let value = self.datum(0)?;
         Ok(builder.values.intern(value))
-    }
-
-    /// A value, interned; most are rows with the names of the last one.
-    #[inline]
-    pub fn row_value(&mut self, builder: &mut Builder, last: &mut LastRow) -> Result<ValueId, Error> {
-        self.skip_blanks();
-        if let Some((value, length)) = last.read(builder, self.ahead(usize::MAX)) {
-            self.go_to(self.position() + length);
-            return Ok(value);
-        }
-        let value = self.value(builder)?;
-        last.remember(builder, value);
-        Ok(value)
     }
 
     /// A key or a value.

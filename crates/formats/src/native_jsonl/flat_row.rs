@@ -1,48 +1,84 @@
 //! Rows of integers, read without a detour: `{"row":[["v1",6624],["v2",10053]]}`.
 //!
-//! The rows of a recording have the names of the one before nearly always. So the names are compared byte by byte with
-//! those that were read last, the integers between them are read, and nothing is allocated. Whatever looks otherwise is
-//! left to the general reader, which also says what is wrong with it.
+//! The rows of a recording have the names of the one before nearly always. So what is between the integers is compared
+//! with what was there last, the integers are read, and nothing is allocated. The rows of an answer get their ids
+//! together, which is much faster than one by one. Whatever looks otherwise is left to the general reader, which also
+//! says what is wrong with it.
 
-use history::{Builder, Datum, ShapeId, ValueId};
+use history::{Builder, Datum, Row, ShapeId, ValueId};
 
-/// The names of the row that was read last.
+/// What a row looks like, and rows that look so.
 #[derive(Default)]
-pub(crate) struct LastRow {
-    names: Vec<Box<[u8]>>,
+pub(crate) struct RowReader {
     shape: Option<ShapeId>,
+    /// What is before each integer.
+    before: Vec<Box<[u8]>>,
+    /// The integers of rows that have no id yet.
     cells: Vec<i64>,
+    waiting: usize,
+    /// Room for the rows of an answer, kept from one to the next.
+    pub room: Vec<Row>,
 }
 
-impl LastRow {
-    /// Reads a row with the names of the last one; gives its id and its length.
+impl RowReader {
+    /// Reads a row that looks like the last one; gives its length. Its id comes with [`Self::assign`].
     #[inline]
-    pub fn read(&mut self, builder: &mut Builder, text: &[u8]) -> Option<(ValueId, usize)> {
-        let shape = self.shape?;
-        let mut rest = text.strip_prefix(b"{\"row\":[")?;
-        self.cells.clear();
-        for (place, name) in self.names.iter().enumerate() {
-            rest = rest.strip_prefix(if place == 0 { &b"[\""[..] } else { &b",[\""[..] })?;
-            rest = rest.strip_prefix(&**name)?.strip_prefix(b"\",")?;
-            let (cell, digits) = small_int(rest)?;
-            self.cells.push(cell);
-            rest = rest[digits..].strip_prefix(b"]")?;
+    pub fn read(&mut self, text: &[u8]) -> Option<usize> {
+        self.shape?;
+        let known = self.cells.len();
+        let length = self.read_cells(text);
+        match length {
+            Some(_) => self.waiting += 1,
+            None => self.cells.truncate(known),
         }
-        rest = rest.strip_prefix(b"]}")?;
-        Some((builder.values.intern_row(shape, &self.cells), text.len() - rest.len()))
+        length
     }
 
-    /// Remembers the names of a row.
+    #[inline]
+    fn read_cells(&mut self, text: &[u8]) -> Option<usize> {
+        let mut rest = text;
+        for before in &self.before {
+            rest = rest.strip_prefix(&**before)?;
+            let (cell, digits) = small_int(rest)?;
+            self.cells.push(cell);
+            rest = &rest[digits..];
+        }
+        rest = rest.strip_prefix(b"]]}")?;
+        Some(text.len() - rest.len())
+    }
+
+    /// Gives the last rows their ids, as many as were read.
+    pub fn assign(&mut self, builder: &mut Builder, rows: &mut [Row]) {
+        if let Some(shape) = self.shape {
+            let first = rows.len() - self.waiting;
+            let mut rows = rows[first..].iter_mut();
+            builder.values.intern_rows(shape, &self.cells, |value| {
+                rows.next().expect("as many rows as were read").value = value;
+            });
+        }
+        self.forget();
+    }
+
+    /// Forgets rows that have no id.
+    pub fn forget(&mut self) {
+        self.cells.clear();
+        self.waiting = 0;
+    }
+
+    /// Remembers what a row looks like.
     pub fn remember(&mut self, builder: &mut Builder, value: ValueId) {
         let Some((names, _)) = builder.values.row(value) else { return };
         let names = names.to_vec();
         let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
-        let spelled = |name: &Datum| match name {
-            Datum::Str(text) if text.bytes().all(is_plain) => Some(text.as_bytes().into()),
+        let before = |(place, name): (usize, &Datum)| match name {
+            Datum::Str(text) if text.bytes().all(is_plain) => {
+                let start = if place == 0 { "{\"row\":[" } else { "]," };
+                Some(format!("{start}[\"{text}\",").into_bytes().into())
+            }
             _ => None,
         };
-        if let Some(spelled) = names.iter().map(spelled).collect() {
-            self.names = spelled;
+        if let Some(before) = names.iter().enumerate().map(before).collect() {
+            self.before = before;
             self.shape = builder.values.shape(&names);
         }
     }

@@ -7,7 +7,7 @@ use history::{
     Bound, Builder, Change, Datum, KeyId, OpTimes, PredicateRead, PredicateWrite, RangeRead, Row, ValueId,
 };
 
-use super::flat_row::LastRow;
+use super::flat_row::RowReader;
 use super::json::{Json, Number};
 use crate::Error;
 use crate::key_cache::KeyCache;
@@ -19,7 +19,7 @@ pub(super) struct OpReader<'r, 'b> {
     /// Room for the elements of a list, kept from one list to the next.
     pub elements: &'r mut Vec<ValueId>,
     pub cache: &'r mut KeyCache,
-    pub last_row: &'r mut LastRow,
+    pub row_reader: &'r mut RowReader,
 }
 
 impl OpReader<'_, '_> {
@@ -149,12 +149,14 @@ impl OpReader<'_, '_> {
         }
         self.json.expect(b',', "`,` and the rows")?;
         self.json.expect(b'[', "`[` and the rows")?;
-        let mut rows = Vec::new();
+        let mut rows = std::mem::take(&mut self.row_reader.room);
+        rows.clear();
+        self.row_reader.forget();
         while self.json.next_item(rows.is_empty())? {
             self.json.expect(b'[', "a row `[key,value]`")?;
             let key = self.json.key(self.builder, self.cache)?;
             self.json.expect(b',', "`,` and a value")?;
-            let value = self.json.row_value(self.builder, self.last_row)?;
+            let value = self.row_value(&mut rows)?;
             let is_dead = self.json.eat(b',');
             if is_dead && !self.json.eat_word("true") {
                 return Err(self.json.error("`true`, for a dead row"));
@@ -162,7 +164,24 @@ impl OpReader<'_, '_> {
             self.json.expect(b']', "`]`")?;
             rows.push(Row { key, value, is_dead });
         }
-        Ok(Some(rows))
+        self.row_reader.assign(self.builder, &mut rows);
+        let exact = rows.to_vec();
+        self.row_reader.room = rows;
+        Ok(Some(exact))
+    }
+
+    /// The value of a row; a row that looks like those before gets its id later.
+    #[inline]
+    fn row_value(&mut self, rows: &mut [Row]) -> Result<ValueId, Error> {
+        self.json.skip_blanks();
+        if let Some(length) = self.row_reader.read(self.json.ahead(usize::MAX)) {
+            self.json.go_to(self.json.position() + length);
+            return Ok(ValueId::NIL);
+        }
+        self.row_reader.assign(self.builder, rows);
+        let value = self.json.value(self.builder)?;
+        self.row_reader.remember(self.builder, value);
+        Ok(value)
     }
 
     fn predicate_write(&mut self, sets: bool) -> Result<(), Error> {

@@ -4,7 +4,7 @@ use history::{Builder, Clock, Datum, InitialDefault, KeyId, Outcome, SessionId, 
 use rustc_hash::FxHashMap;
 
 use super::VERSION;
-use super::flat_row::LastRow;
+use super::flat_row::RowReader;
 use super::json::{Json, Number};
 use super::ops::OpReader;
 use crate::key_cache::KeyCache;
@@ -46,7 +46,7 @@ struct Reader {
     initial: FxHashMap<KeyId, ValueId>,
     elements: Vec<ValueId>,
     cache: KeyCache,
-    last_row: LastRow,
+    row_reader: RowReader,
 }
 
 impl Reader {
@@ -249,8 +249,8 @@ impl Reader {
         let session = self.session(session);
         self.builder.begin(session);
         let (builder, elements) = (&mut self.builder, &mut self.elements);
-        let (cache, last_row) = (&mut self.cache, &mut self.last_row);
-        OpReader { json, builder, elements, cache, last_row }.ops()?;
+        let (cache, row_reader) = (&mut self.cache, &mut self.row_reader);
+        OpReader { json, builder, elements, cache, row_reader }.ops()?;
         Ok(true)
     }
 

@@ -5,23 +5,27 @@
 //! each other, and a look-up touches the hash table and the cells. Rows with anything else in them are not flat, and
 //! which rows are flat depends on nothing but the row, so equal rows have equal numbers.
 
-use hashbrown::HashTable;
-
 use crate::Datum;
+use slots::Slots;
+
+mod slots;
 
 /// A row has at most so many columns, and the rows of a history so many shapes.
-const MAX_COLUMNS: usize = 32;
+pub(super) const MAX_COLUMNS: usize = 32;
 const MAX_SHAPES: usize = 256;
+/// Rows that are looked up side by side.
+const AT_ONCE: usize = 64;
 
 /// Rows of integers by their numbers.
 #[derive(Clone, Default, Debug)]
 pub(super) struct FlatRows {
     /// The names of the columns, sorted.
     shapes: Vec<Box<[Datum]>>,
-    /// For each row its shape and the place of its first cell.
-    rows: Vec<(u32, u32)>,
+    /// For each row its shape and the place of its first cell; empty while there is one shape.
+    places: Vec<(u32, u32)>,
     cells: Vec<i64>,
-    numbers: HashTable<u32>,
+    count: usize,
+    numbers: Slots,
 }
 
 impl FlatRows {
@@ -29,14 +33,16 @@ impl FlatRows {
     pub fn intern(&mut self, datum: &Datum) -> Option<u32> {
         let (names, cells) = flatten(datum)?;
         let shape = self.shape(&names)?;
-        Some(self.intern_cells(shape, &cells))
+        let mut number = 0;
+        self.intern_all(shape, &cells, |found| number = found);
+        Some(number)
     }
 
     /// The number of a row that was seen.
     pub fn get(&self, datum: &Datum) -> Option<u32> {
         let (names, cells) = flatten(datum)?;
         let shape = self.find_shape(&names)?;
-        self.find(shape, &cells)
+        self.find(hash_of(shape, &cells), shape, &cells)
     }
 
     /// The number of a shape; none if the names are not sorted, or there are too many.
@@ -48,60 +54,81 @@ impl FlatRows {
             && names.len() <= MAX_COLUMNS
             && self.shapes.len() < MAX_SHAPES
             && names.is_sorted_by(|left, right| left < right);
-        is_shape.then(|| {
-            self.shapes.push(names.into());
-            self.shapes.len() as u32 - 1
-        })
+        if !is_shape {
+            return None;
+        }
+        if self.shapes.len() == 1 {
+            self.places = (0..self.count as u32).map(|number| self.place(number)).collect();
+        }
+        self.shapes.push(names.into());
+        Some(self.shapes.len() as u32 - 1)
     }
 
     fn find_shape(&self, names: &[Datum]) -> Option<u32> {
         self.shapes.iter().position(|shape| **shape == *names).map(|shape| shape as u32)
     }
 
-    /// The number of a row of a shape.
-    pub fn intern_cells(&mut self, shape: u32, cells: &[i64]) -> u32 {
-        if let Some(number) = self.find(shape, cells) {
+    /// The numbers of rows of a shape, whose cells are behind each other.
+    ///
+    /// Where a row is in the hash table and whether its cells are equal are two waits for memory, and parsing between
+    /// them kept the processor from having many at a time. So the rows of an answer are looked up side by side.
+    pub fn intern_all(&mut self, shape: u32, cells: &[i64], mut found: impl FnMut(u32)) {
+        let width = self.shapes[shape as usize].len();
+        let mut hashes = [0; AT_ONCE];
+        for some in cells.chunks(AT_ONCE * width) {
+            let hashes = &mut hashes[..some.len() / width];
+            self.numbers.reserve(hashes.len());
+            for (hash, row) in hashes.iter_mut().zip(some.chunks_exact(width)) {
+                *hash = hash_of(shape, row);
+            }
+            self.fetch(hashes);
+            for (hash, row) in hashes.iter().zip(some.chunks_exact(width)) {
+                found(self.intern_row(*hash, shape, row));
+            }
+        }
+    }
+
+    /// Brings what will be looked up near to the processor.
+    fn fetch(&self, hashes: &[u32]) {
+        let fetched = hashes.iter().fold(0, |all, &hash| all ^ self.numbers.fetch(hash));
+        let cell = |number: u32| self.cells[self.place(number).1 as usize];
+        let cells = hashes.iter().filter_map(|&hash| self.numbers.likely(hash)).map(cell);
+        std::hint::black_box(cells.fold(fetched as i64, |all, cell| all ^ cell));
+    }
+
+    fn intern_row(&mut self, hash: u32, shape: u32, row: &[i64]) -> u32 {
+        if let Some(number) = self.find(hash, shape, row) {
             return number;
         }
-        let number = self.rows.len() as u32;
-        self.rows.push((shape, self.cells.len() as u32));
-        self.cells.extend_from_slice(cells);
-        if self.numbers.len() == self.numbers.capacity() {
-            self.grow();
+        let number = self.count as u32;
+        if self.shapes.len() > 1 {
+            self.places.push((shape, self.cells.len() as u32));
         }
-        self.numbers.insert_unique(hash_of(shape, cells), number, |_| unreachable!("there is room"));
+        self.cells.extend_from_slice(row);
+        self.count += 1;
+        self.numbers.insert(hash, number);
         number
     }
 
-    /// Enlarges the hash table in the order of the rows, so that their cells are read one after the other.
-    #[cold]
-    fn grow(&mut self) {
-        let mut numbers = HashTable::with_capacity((self.rows.len() * 2).max(16));
-        for (number, &(shape, start)) in self.rows.iter().enumerate().take(self.numbers.len()) {
-            let cells = &self.cells[start as usize..][..self.shapes[shape as usize].len()];
-            numbers.insert_unique(hash_of(shape, cells), number as u32, |_| unreachable!("there is room"));
-        }
-        self.numbers = numbers;
+    fn find(&self, hash: u32, shape: u32, row: &[i64]) -> Option<u32> {
+        self.numbers.find(hash, |number| {
+            let (of, start) = self.place(number);
+            of == shape && self.cells[start as usize..].iter().zip(row).all(|(left, right)| left == right)
+        })
     }
 
-    fn find(&self, shape: u32, cells: &[i64]) -> Option<u32> {
-        let hash = hash_of(shape, cells);
-        let is_equal =
-            |start: usize| self.cells[start..].iter().zip(cells).all(|(left, right)| left == right);
-        if self.shapes.len() == 1 {
-            // All rows are equally long: their places need no look-up.
-            return self.numbers.find(hash, |&number| is_equal(number as usize * cells.len())).copied();
+    /// The shape of a row and the place of its first cell.
+    #[inline]
+    fn place(&self, number: u32) -> (u32, u32) {
+        match self.places.get(number as usize) {
+            Some(&place) => place,
+            None => (0, number * self.shapes[0].len() as u32),
         }
-        let is_same = |&number: &u32| {
-            let (of, start) = self.rows[number as usize];
-            of == shape && is_equal(start as usize)
-        };
-        self.numbers.find(hash, is_same).copied()
     }
 
     /// The names and cells of a row.
     pub fn row(&self, number: u32) -> (&[Datum], &[i64]) {
-        let (shape, start) = self.rows[number as usize];
+        let (shape, start) = self.place(number);
         let names = &self.shapes[shape as usize];
         (names, &self.cells[start as usize..][..names.len()])
     }
@@ -115,13 +142,13 @@ impl FlatRows {
         self.shapes.iter().map(|names| &**names)
     }
 
-    /// Whether no more cells have a place.
-    pub fn is_full(&self) -> bool {
-        self.cells.len() > u32::MAX as usize - MAX_COLUMNS || self.rows.len() >= 1 << 30
+    /// Whether so many more cells may have no place.
+    pub fn is_full(&self, more: usize) -> bool {
+        self.cells.len() + more > u32::MAX as usize || self.count + more > 1 << 30
     }
 
     pub fn heap_bytes(&self) -> usize {
-        self.rows.capacity() * 8 + self.cells.capacity() * 8 + self.numbers.allocation_size()
+        self.places.capacity() * 8 + self.cells.capacity() * 8 + self.numbers.heap_bytes()
     }
 }
 
@@ -135,11 +162,10 @@ fn flatten(datum: &Datum) -> Option<(Vec<Datum>, Vec<i64>)> {
     Some((columns.iter().map(|(name, _)| name.clone()).collect(), cells))
 }
 
-fn hash_of(shape: u32, cells: &[i64]) -> u64 {
+fn hash_of(shape: u32, cells: &[i64]) -> u32 {
     const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
     let mix = |hash: u64, &cell: &i64| (hash.rotate_left(23) ^ cell as u64).wrapping_mul(MULTIPLIER);
-    let hash = cells.iter().fold(u64::from(shape), mix);
-    hash ^ (hash >> 32)
+    (cells.iter().fold(u64::from(shape), mix) >> 32) as u32
 }
 
 #[cfg(test)]
@@ -167,7 +193,7 @@ mod tests {
             assert_eq!(rows.get(datum), Some(*number));
             assert_eq!(rows.datum(*number), *datum);
         }
-        assert_eq!(rows.rows.len(), known.len());
+        assert_eq!(rows.count, known.len());
     }
 
     #[test]

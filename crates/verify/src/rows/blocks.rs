@@ -84,6 +84,7 @@ impl Search<'_, '_> {
     /// Who should come before a writer.
     fn blocks(&mut self, writer: TxnId, effects: &[(KeyId, Content)]) -> Blocks {
         let mut blocks = Blocks::default();
+        self.wishes.fetch(effects.iter().map(|&(key, _)| key));
         for &(key, after) in effects {
             if !self.scripts.contents.is_same(self.table.now(key), after) {
                 self.add_blocks(&mut blocks, writer, key, after);

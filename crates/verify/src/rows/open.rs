@@ -51,7 +51,8 @@ impl Open {
         let mut open = Self { txn, wrong: 0, writes: 0, counts, fitted, effects: None, kind };
         match kind {
             Kind::Query => open.count_query(scripts, table),
-            Kind::Update | Kind::Other => open.count_all(scripts, table),
+            Kind::Update => open.count_update(scripts, table),
+            Kind::Other => open.count_all(scripts, table),
         }
         open
     }
@@ -78,6 +79,19 @@ impl Open {
             self.wrong += u32::from(!is_match || !scripts.contents.is_same(now, row.content));
         }
         self.wrong += unexpected as u32;
+    }
+
+    /// Rows that match, and those that were told to be changed and are not, or the other way round.
+    fn count_update(&mut self, scripts: &Scripts<'_>, table: &Table) {
+        let [Step::Update { filter, keys, .. }] = &scripts.of_txn[self.txn.index()].steps[..] else { return };
+        let mut hits = Vec::new();
+        table.hits(scripts, filter, &mut hits);
+        self.writes = hits.len() as u32;
+        self.counts.iter_mut().for_each(|(_, count, _)| *count = hits.len() as u64);
+        if let Some(told) = keys {
+            let both = hits.iter().filter(|key| told.binary_search(key).is_ok()).count();
+            self.wrong = (hits.len() + told.len() - 2 * both) as u32;
+        }
     }
 
     fn count_all(&mut self, scripts: &mut Scripts<'_>, table: &Table) {
@@ -182,12 +196,13 @@ pub(crate) fn concerned(scripts: &Scripts<'_>, table: &Table, txn: TxnId) -> Vec
 
 /// What a transaction would write.
 pub(crate) fn effects(scripts: &mut Scripts<'_>, table: &Table, txn: TxnId) -> Vec<(KeyId, Content)> {
-    let keys = concerned(scripts, table, txn);
-    let mut effects = Vec::with_capacity(keys.len());
-    for key in keys {
-        if let Some(left) = scripts.meet(txn, key, table.now(key)).left {
-            effects.push((key, left));
-        }
+    let mut keys = Vec::new();
+    if let [Step::Update { filter, edit, .. }] = &scripts.of_txn[txn.index()].steps[..] {
+        table.hits(scripts, filter, &mut keys);
+        let contents = &mut scripts.contents;
+        return keys.into_iter().map(|key| (key, contents.apply(edit, table.now(key)))).collect();
     }
-    effects
+    keys.extend(concerned(scripts, table, txn));
+    let left = |key: KeyId| Some((key, scripts.meet(txn, key, table.now(key)).left?));
+    keys.into_iter().filter_map(left).collect()
 }

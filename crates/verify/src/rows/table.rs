@@ -138,9 +138,13 @@ impl Table {
                 return;
             }
             debug_assert!(least > MISSING, "a row that is not there matches nothing");
-            for (key, &cell) in self.lanes[slot].iter().enumerate() {
-                if cell.wrapping_sub(least) as u64 <= width {
-                    hits.push(KeyId::from_index(key));
+            // Few rows match: the comparisons of many rows at a time are one branch.
+            for (place, cells) in self.lanes[slot].chunks(64).enumerate() {
+                let is_hit = |cell: &i64| u64::from(cell.wrapping_sub(least) as u64 <= width);
+                let mut found = cells.iter().rev().fold(0, |found, cell| found << 1 | is_hit(cell));
+                while found != 0 {
+                    hits.push(KeyId::from_index(place * 64 + found.trailing_zeros() as usize));
+                    found &= found - 1;
                 }
             }
             return;

@@ -73,6 +73,15 @@ impl Wishes {
         wishes.map(|wish| (self.by_begin[wish.rank as usize], wish.content))
     }
 
+    /// Brings the next wishes of rows near to the processor: looking at them one by one is a wait for each.
+    pub fn fetch(&self, keys: impl Iterator<Item = KeyId>) {
+        let next = |key: KeyId| {
+            let has_come = self.has_come[self.first[key.index()].rank as usize];
+            has_come.then(|| self.all.get(self.head[key.index()] as usize + 1)).flatten()
+        };
+        std::hint::black_box(keys.filter_map(next).fold(0, |all, wish| all ^ wish.rank));
+    }
+
     /// A reader has begun: whatever comes now, it has seen what it wanted to see.
     pub fn come(&mut self, txn: TxnId) {
         self.has_come[self.rank_of[txn.index()] as usize] = true;
