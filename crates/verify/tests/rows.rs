@@ -123,3 +123,19 @@ fn an_unknown_insert_is_before_what_its_session_did_later() {
         assert!(answer.is_ok(), "{name}: {answer:?}");
     }
 }
+
+/// The writer's commit took long, so who began in the meantime may not have seen it, although everything else of it came
+/// later. It has to have begun first, not to have committed first.
+#[test]
+fn a_snapshot_is_taken_before_a_commit_that_took_long() {
+    let text = "init x={\"v\": 1} y={\"v\": 2}\n\
+        a: pw(v=1)={\"v\": 5} @[0..0,1..30]\n\
+        b: r(y)={\"v\": 2} @[16..16,18..19]\n\
+        b: pw(v=2)={\"v\": 6} p(v=1)={x={\"v\": 1}} @[20..21,40..41]\n";
+    let history = formats::notation::parse(text).expect("the notation is right");
+    let options = Options { stages: Stages { whole: false, ..Stages::default() }, ..Options::default() };
+    let answer = verify(&history, &Index::of(&history), &Level::STRONG_SI, &options).expect("it is decided");
+    assert!(matches!(answer.verdict, Verdict::Holds(_)), "{:?}", answer.verdict);
+    let count = |name: &str| answer.stats.counts.iter().find(|(of, _)| *of == name).map(|&(_, count)| count);
+    assert_eq!((count("lessons"), count("cases")), (Some(1), None), "{:?}", answer.stats);
+}

@@ -9,7 +9,7 @@ use history::{KeyId, TxnId};
 
 use super::contents::Content;
 use super::scripts::{Step, find};
-use super::search::{Lesson, Search};
+use super::search::{Deed, Lesson, Search};
 
 /// Why a writer has to wait.
 #[derive(Default)]
@@ -97,7 +97,7 @@ impl Search<'_, '_> {
         let (now, open, contents) = (self.table.now(key), &self.open, &self.scripts.contents);
         let mut wait = |first: TxnId| {
             if blocks.waits.iter().all(|known| known.first != first) {
-                blocks.waits.push(Lesson { first, second: writer, key });
+                blocks.waits.push(Lesson { first, deed: Deed::Begin, second: writer, key });
             }
         };
         let mut late = None;
@@ -128,7 +128,8 @@ impl Search<'_, '_> {
             && let Some(since) = self.table.since(key)
         {
             let second = self.placed[since as usize].txn;
-            blocks.late = blocks.late.or(Some(Lesson { first: writer, second, key }));
+            let lesson = Lesson { first: writer, deed: Deed::Commit, second, key };
+            blocks.late = blocks.late.or(Some(lesson));
         }
         blocks.weak += self.surprised(writer, key, now, after);
     }

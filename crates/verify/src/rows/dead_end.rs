@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use super::blocks::Blocked;
 use super::contents::Content;
 use super::open::{Open, concerned};
-use super::search::{Lesson, Search};
+use super::search::{Deed, Lesson, Search};
 
 /// Rows that do not fit, of one transaction, that are looked at.
 const MAX_WRONG: usize = 16;
@@ -58,11 +58,14 @@ impl Search<'_, '_> {
     }
 
     fn is_new(&self, lesson: &Lesson) -> bool {
+        let is_known = |known: &Lesson| {
+            known.first == lesson.first && (known.deed == lesson.deed || known.deed == Deed::Commit)
+        };
         lesson.first != lesson.second
             && self.is_placed(lesson.second)
             && !self.calendar.must_precede(lesson.second, lesson.first)
-            && !self.calendar.must_commit_before(lesson.second, lesson.first)
-            && self.lessons[lesson.second.index()].iter().all(|known| known.first != lesson.first)
+            && (lesson.deed == Deed::Begin || !self.calendar.must_commit_before(lesson.second, lesson.first))
+            && !self.lessons[lesson.second.index()].iter().any(is_known)
     }
 
     /// Rows that do not fit, with who saw them.
@@ -88,10 +91,10 @@ impl Search<'_, '_> {
         let place = past.iter().map(|entry| entry.content).position(fits)?;
         let overwriter = self.placed[past[place].moment as usize].txn;
         if !self.calendar.must_precede(overwriter, reader) {
-            return Some(Lesson { first: reader, second: overwriter, key });
+            return Some(Lesson { first: reader, deed: Deed::Begin, second: overwriter, key });
         }
         let writer = self.placed[past.get(place + 1)?.moment as usize].txn;
-        Some(Lesson { first: overwriter, second: writer, key })
+        Some(Lesson { first: overwriter, deed: Deed::Commit, second: writer, key })
     }
 
     /// The last moment at which an open transaction fitted that does not fit now, by all rows and by how many rows it was
@@ -114,7 +117,7 @@ impl Search<'_, '_> {
                 key = Some(entry.key);
             }
             if then.fits() {
-                return Some(Lesson { first: then.txn, second: placed.txn, key: key? });
+                return Some(Lesson { first: then.txn, deed: Deed::Begin, second: placed.txn, key: key? });
             }
         }
         None
@@ -126,7 +129,8 @@ impl Search<'_, '_> {
         let effects = self.effects_at(txn, began);
         let overlap = |&(key, _): &(KeyId, Content)| {
             let since = self.table.since(key).filter(|&since| since >= began)?;
-            Some(Lesson { first: txn, second: self.placed[since as usize].txn, key })
+            let second = self.placed[since as usize].txn;
+            Some(Lesson { first: txn, deed: Deed::Commit, second, key })
         };
         effects.iter().find_map(overlap).filter(|_| self.core == Core::Snapshot)
     }

@@ -32,10 +32,19 @@ pub(super) struct Placed {
     latest_request: i64,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Deed {
+    /// Where transactions are at one point, this is the same as to commit.
+    Begin,
+    Commit,
+}
+
 /// What must be before what, as far as it was learnt from a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Lesson {
     pub first: TxnId,
+    /// What the first has to have done before the second commits.
+    pub deed: Deed,
     pub second: TxnId,
     pub key: KeyId,
 }
@@ -225,7 +234,10 @@ impl<'h, 'o> Search<'h, 'o> {
     }
 
     pub(super) fn has_learnt_all(&self, txn: TxnId) -> bool {
-        self.lessons[txn.index()].iter().all(|lesson| self.is_placed(lesson.first))
+        self.lessons[txn.index()].iter().all(|lesson| match lesson.deed {
+            Deed::Begin => self.has_begun(lesson.first),
+            Deed::Commit => self.is_placed(lesson.first),
+        })
     }
 
     /// What an open transaction would write, and when it would have begun: now if it fits now.
