@@ -87,7 +87,9 @@ pub struct Index {
     write_start: Vec<u32>,
     /// Numbers of writes, by key, value and transaction.
     by_value: Vec<u32>,
-    /// For each key the place of its writes in `by_value`.
+    /// What each write left and its number, by key and content; only where there are stories.
+    by_content: Vec<(u32, u32)>,
+    /// For each key the place of its writes in `by_value`, and in `by_content`.
     key_start: Vec<u32>,
     /// Where in `by_value` the writes of a value that has several are.
     groups: Vec<(u32, u32)>,

@@ -101,8 +101,8 @@ pub struct Stories {
     refused: Option<OpId>,
     /// How many rows were looked at.
     work: usize,
-    /// The keys that are told of; without it all.
-    keys: Option<Vec<KeyId>>,
+    /// For each key whether it is left out; empty if none is.
+    is_left_out: Vec<bool>,
 }
 
 /// A key can hold so many things at most; more are refused.
@@ -121,7 +121,12 @@ impl Stories {
         if stories.refused.is_some() {
             return stories;
         }
-        stories.keys = scope.keys.map(<[KeyId]>::to_vec);
+        if let Some(keys) = scope.keys {
+            stories.is_left_out = vec![true; history.keys().len()];
+            // A certificate may name keys that are not there.
+            let told = keys.iter().filter(|key| key.index() < history.keys().len());
+            told.for_each(|key| stories.is_left_out[key.index()] = false);
+        }
         let runner = Runner::new(history, scope);
         match scope.clock_skew {
             Some(skew) => sweep::tell(&mut stories, &runner, scope, skew),
@@ -176,7 +181,7 @@ impl Stories {
 
     /// Whether a key is left out, and with it all that was done to it.
     pub fn leaves_out(&self, key: KeyId) -> bool {
-        self.keys.as_ref().is_some_and(|keys| keys.binary_search(&key).is_err())
+        self.is_left_out.get(key.index()).is_some_and(|&is_left_out| is_left_out)
     }
 
     /// The numbers of the stories of a transaction.

@@ -6,8 +6,11 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{ExternalRead, FinalWrite, Index, Observed, SourceKind};
+use super::{ExternalRead, Index, Observed, SourceKind};
 use crate::{History, KeyId, ValueId};
+
+/// What no story can have seen.
+const NO_CONTENT: u32 = u32::MAX;
 
 /// Groups selected from the writes of a key.
 #[derive(Clone, Debug, Default)]
@@ -59,14 +62,45 @@ impl Index {
         content.is_some_and(|content| self.sees(observed, content))
     }
 
-    fn is_in_story_of_write(&self, history: &History, observed: Observed, write: &FinalWrite) -> bool {
-        match self.stories.find(write.txn, write.key) {
-            None => self.is_in_story(history, observed, write.value, write.is_dead),
+    /// Lists what each write left, key by key, where stories tell what was seen.
+    pub(super) fn list_contents(&mut self, history: &History) {
+        if self.stories.all().is_empty() {
+            return;
+        }
+        self.by_content =
+            self.by_value.iter().map(|&write| (self.content_of(history, write), write)).collect();
+        for key in 0..history.keys().len() {
+            self.by_content[self.key_start[key] as usize..self.key_start[key + 1] as usize].sort_unstable();
+        }
+    }
+
+    fn content_of(&self, history: &History, write: u32) -> u32 {
+        let write = &self.writes[write as usize];
+        let content = match self.stories.find(write.txn, write.key) {
+            None => self.stories.content_of(history, write.value, write.is_dead),
             Some(story) => {
                 let alternative = &self.stories.all()[story].alternatives[self.choice[story] as usize];
-                alternative.written.is_some_and(|(content, _)| self.sees(observed, content))
+                alternative.written.map(|(content, _)| content)
             }
+        };
+        content.unwrap_or(NO_CONTENT)
+    }
+
+    /// The writes of a key that left what a story may have seen. Whichever are fewer, the contents or the writes, are
+    /// looked up among the others.
+    fn writes_in_story(&self, key: KeyId, story: u32, alternative: u32) -> Vec<u32> {
+        let seen = &self.stories.all()[story as usize].alternatives[alternative as usize].seen;
+        let (start, end) = (self.key_start[key.index()], self.key_start[key.index() + 1]);
+        let writes = &self.by_content[start as usize..end as usize];
+        if seen.len() > writes.len() {
+            let is_seen = |(content, _): &&(u32, u32)| seen.binary_search(content).is_ok();
+            return writes.iter().filter(is_seen).map(|&(_, write)| write).collect();
         }
+        let of_content = |&content: &u32| {
+            let first = writes.partition_point(|&(known, _)| known < content);
+            writes[first..].iter().take_while(move |&&(known, _)| known == content)
+        };
+        seen.iter().flat_map(of_content).map(|&(_, write)| write).collect()
     }
 
     fn sees(&self, observed: Observed, content: u32) -> bool {
@@ -86,14 +120,14 @@ impl Index {
         if let Some(&source) = self.selected.known.get(&(key, observed, version)) {
             return source;
         }
-        let mut writes: Vec<u32> = self.writes_to(key).to_vec();
+        let mut writes = match observed {
+            Observed::Story(story, alternative) => self.writes_in_story(key, story, alternative),
+            _ => self.writes_to(key).to_vec(),
+        };
         writes.retain(|&write| {
             let write = &self.writes[write as usize];
             let has_version = |version| history.op_version(write.op) == Some(version);
-            let is_allowed = match observed {
-                Observed::Story(..) => self.is_in_story_of_write(history, observed, write),
-                observed => observed.allows(write),
-            };
+            let is_allowed = matches!(observed, Observed::Story(..)) || observed.allows(write);
             is_allowed && version.is_none_or(has_version)
         });
         writes.sort_unstable();

@@ -60,6 +60,7 @@ impl Index {
         self.read_source = vec![0; self.reads.len()];
         self.read_kind = vec![SourceKind::Nobody; self.reads.len()];
         self.join_plain(history, &writes.entries);
+        self.list_contents(history);
         for number in 0..self.reads.len() {
             let read = self.reads[number];
             if !self.is_plain(history, &read) {

@@ -117,9 +117,12 @@ impl<'h> Scan<'h> {
 
     /// A row that is returned twice, or does not match, is wrong by itself.
     fn visit_predicate(&mut self, index: &mut Index, txn: TxnId, op: OpId, read: &PredicateRead) {
-        let Ok(predicate) = Predicate::parse(&read.predicate) else { return };
         let rows = read.rows.iter().flatten().filter(|row| !index.stories.leaves_out(row.key));
         let rows: Vec<Row> = rows.copied().collect();
+        if rows.is_empty() {
+            return;
+        }
+        let Ok(predicate) = Predicate::parse(&read.predicate) else { return };
         let mut keys: Vec<KeyId> = rows.iter().map(|row| row.key).collect();
         keys.sort_unstable();
         let repeated = keys.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
