@@ -160,7 +160,7 @@ impl<'h> Facts<'h> {
         contents.dedup();
         for number in contents {
             let content = self.stories.content(number);
-            let value = self.history.values().get(&content.datum).unwrap_or(ValueId(u32::MAX));
+            let value = content.value(self.history);
             let held = Held { value, is_dead: content.is_dead };
             let (txn, key) = (story.txn, story.key);
             self.writes.push(Write {

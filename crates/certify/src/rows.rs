@@ -98,7 +98,7 @@ impl Run<'_, '_> {
             }
             Op::Delete { key, tombstone } => {
                 let datum = self.value(tombstone.unwrap_or(ValueId::NIL));
-                self.put(key, Content { is_dead: true, datum });
+                self.put(key, Content::mark(datum));
                 Ok(true)
             }
             Op::RangeRead(range) => {

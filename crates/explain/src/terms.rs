@@ -96,6 +96,7 @@ impl<'h> Terms<'h> {
             .iter()
             .map(|content| match content {
                 content if content.is_dead => format!("no row {key}"),
+                content if content.is_other => format!("{key} as nobody saw it"),
                 content => format!("{key} = {}", content.datum),
             })
             .collect();
@@ -167,6 +168,10 @@ impl<'h> Terms<'h> {
         let (did, did_not) = match written.map(|(content, _)| stories.content(content)) {
             None => (format!("left {key} as it was"), format!("changed {key}")),
             Some(content) if content.is_dead => (format!("deleted {key}"), format!("did not delete {key}")),
+            Some(content) if content.is_other => {
+                let changed = format!("{key} to something that nobody saw");
+                (format!("changed {changed}"), format!("did not change {changed}"))
+            }
             Some(content) => {
                 let changed = format!("{key} to {}", content.datum);
                 (format!("changed {changed}"), format!("did not change {changed}"))

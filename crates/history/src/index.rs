@@ -30,9 +30,6 @@ use groups::SelectedGroups;
 use scan::Scan;
 use sourceless::{Elsewhere, GuessedInitial, written_values};
 
-/// The value of a write by predicate that nobody saw.
-const UNSEEN: ValueId = ValueId(u32::MAX);
-
 /// A read of a key in a transaction that did not write it before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ExternalRead {

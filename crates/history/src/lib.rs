@@ -30,6 +30,8 @@ pub use intern::{Keys, ShapeId, Values};
 pub use model::{History, Outcome};
 pub use ops::{Bound, Change, Op, PredicateRead, PredicateWrite, RangeRead, Row};
 pub use predicate::{Interval, Predicate, PredicateError, Subject};
-pub use stories::{Alternative, Content, RowCount, Scope, Stories, Story, has_predicates};
+pub use stories::{
+    Alternative, Content, RowCount, Scope, Stories, Story, first_by_predicate, has_predicates,
+};
 pub use summary::Summary;
 pub use times::{Clock, OpTimes, TxnTimes};

@@ -100,6 +100,16 @@ impl Predicate {
         *row != Datum::Nil && self.condition.truth(key, row) == Some(true)
     }
 
+    /// Whether every row of a key matches, or none does; `None` if that depends on the row.
+    pub fn truth_by_key(&self, key: &Datum) -> Option<bool> {
+        // Any row will do where none is asked about.
+        let truth = || self.condition.truth(key, &Datum::Row([].into())) == Some(true);
+        match (&self.condition, self.interval()) {
+            (Condition::Always(_), _) | (_, Some(Interval { subject: Subject::Key, .. })) => Some(truth()),
+            _ => None,
+        }
+    }
+
     /// The predicate as a person would write it.
     pub fn print(&self) -> String {
         self.to_string()

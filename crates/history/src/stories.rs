@@ -8,11 +8,13 @@
 //!
 //! What a key can hold is its initial state, what is written to it, and what predicate writes make of these
 //! (`stories/close.rs`); where real time counts, only what nobody can have overwritten before the transaction began
-//! (`stories/sweep.rs`), which leaves a few contents of thousands. Stories of different keys do not depend on each other,
+//! (`stories/sweep.rs`), which leaves a few contents of thousands; where it does not and keys are many, all that nobody
+//! saw is one content (`stories/rough.rs`). Stories of different keys do not depend on each other,
 //! so a [`Scope`] can leave out keys, and with them all that was done to them: what contradicts itself then contradicts
 //! itself with all keys too. Costs one evaluation for each predicate, key and content.
 
 mod close;
+mod rough;
 mod run;
 mod sweep;
 
@@ -28,12 +30,30 @@ pub struct Content {
     pub is_dead: bool,
     /// The row, or the mark; [`Datum::Nil`] for nothing.
     pub datum: Datum,
+    /// Whether it stands for all rows that nobody saw (`stories/rough.rs`).
+    pub is_other: bool,
 }
 
 impl Content {
     /// A row; nil is none.
     pub fn row(datum: Datum) -> Self {
-        Self { is_dead: datum == Datum::Nil, datum }
+        Self { is_dead: datum == Datum::Nil, datum, is_other: false }
+    }
+
+    /// What a delete leaves.
+    pub fn mark(datum: Datum) -> Self {
+        Self { is_dead: true, datum, is_other: false }
+    }
+
+    /// Any row that nobody saw.
+    fn other() -> Self {
+        Self { is_dead: false, datum: Datum::Symbol("what nobody saw".into()), is_other: true }
+    }
+
+    /// The value of a row or a mark; one that nothing has if it occurs nowhere in the history.
+    pub fn value(&self, history: &History) -> ValueId {
+        let known = if self.is_other { None } else { history.values().get(&self.datum) };
+        known.unwrap_or(ValueId(u32::MAX))
     }
 }
 
@@ -64,6 +84,13 @@ pub struct Story {
     pub alternatives: Vec<Alternative>,
 }
 
+/// A content that a transaction may have seen, and what it did then.
+struct Met {
+    seen: u32,
+    written: Option<(u32, OpId)>,
+    matched: Vec<OpId>,
+}
+
 /// How many rows a predicate write changed, as the database said, and the stories that decide it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RowCount {
@@ -86,6 +113,11 @@ pub struct Scope<'k> {
 }
 
 impl Scope<'_> {
+    /// Whether stories are told with all that nobody saw as one content: of a part of the keys, where no clock tells more.
+    pub fn is_rough(&self, history: &History) -> bool {
+        self.keys.is_some() && (self.clock_skew.is_none() || !history.has_times())
+    }
+
     fn contains(&self, key: KeyId) -> bool {
         self.keys.is_none_or(|keys| keys.binary_search(&key).is_ok())
     }
@@ -129,8 +161,9 @@ impl Stories {
         }
         let runner = Runner::new(history, scope);
         match scope.clock_skew {
+            _ if scope.is_rough(history) => rough::tell(&mut stories, &runner, scope),
             Some(skew) => sweep::tell(&mut stories, &runner, scope, skew),
-            None => close::tell(&mut stories, &runner, scope),
+            None => close::tell(&mut stories, &runner),
         }
         stories.stories.sort_by_key(|story| (story.txn, story.key));
         if scope.keys.is_none() && stories.refused.is_none() {
@@ -202,7 +235,8 @@ impl Stories {
 
     /// The number of what a write leaves, if any story may see it.
     pub fn content_of(&self, history: &History, value: ValueId, is_dead: bool) -> Option<u32> {
-        let content = Content { is_dead, datum: history.values().original(value) };
+        let datum = history.values().original(value);
+        let content = if is_dead { Content::mark(datum) } else { Content::row(datum) };
         self.number_of.get(&content).copied()
     }
 
@@ -230,8 +264,7 @@ impl Stories {
     fn can_afford(&mut self, history: &History, rows: usize) -> bool {
         self.work = self.work.saturating_add(rows);
         if self.work > MAX_WORK && self.refused.is_none() {
-            let first = ops(history).find(|(_, op)| is_by_predicate(op));
-            self.refused = first.map(|(id, _)| id);
+            self.refused = first_by_predicate(history);
         }
         self.refused.is_none()
     }
@@ -254,25 +287,35 @@ impl Stories {
         if !runner.concerns(txn, key, contents) {
             return;
         }
-        let mut alternatives: Vec<Alternative> = Vec::new();
+        let mut met = Vec::with_capacity(visible.len());
         for &number in &visible {
-            let Some(ending) = runner.run(txn, key, self.contents[number as usize].clone()) else { continue };
-            let written = ending.written.map(|(content, op)| (self.intern(content), op));
-            let same = alternatives
-                .iter_mut()
-                .find(|known| known.written == written && known.matched == ending.matched);
+            if let Some(ending) = runner.run(txn, key, self.contents[number as usize].clone()) {
+                let written = ending.written.map(|(content, op)| (self.intern(content), op));
+                met.push(Met { seen: number, written, matched: ending.matched });
+            }
+        }
+        self.put_together(runner, txn, key, visible.len(), met);
+    }
+
+    /// A story, of the ways in which a transaction may have met a key.
+    fn put_together(&mut self, runner: &Runner<'_>, txn: TxnId, key: KeyId, visible: usize, met: Vec<Met>) {
+        let mut alternatives: Vec<Alternative> = Vec::new();
+        for Met { seen, written, matched } in met {
+            let same =
+                alternatives.iter_mut().find(|known| known.written == written && known.matched == matched);
             match same {
-                Some(known) => known.seen.push(number),
-                None => {
-                    alternatives.push(Alternative { seen: vec![number], written, matched: ending.matched });
-                }
+                Some(known) => known.seen.push(seen),
+                None => alternatives.push(Alternative { seen: vec![seen], written, matched }),
             }
         }
         if alternatives.is_empty() {
             alternatives.push(Alternative { seen: Vec::new(), written: None, matched: Vec::new() });
         }
-        alternatives.iter_mut().for_each(|alternative| alternative.seen.sort_unstable());
-        let (op, visible) = (runner.first_op(txn, key), visible.len() as u32);
+        for alternative in &mut alternatives {
+            alternative.seen.sort_unstable();
+            alternative.seen.dedup();
+        }
+        let (op, visible) = (runner.first_op(txn, key), visible as u32);
         self.stories.push(Story { txn, key, op, visible, alternatives });
     }
 
@@ -314,6 +357,11 @@ impl Stories {
         let mut kept = is_kept.iter();
         self.stories.retain(|_| *kept.next().unwrap_or(&true));
     }
+}
+
+/// The first read or write by predicate of a transaction that may have committed.
+pub fn first_by_predicate(history: &History) -> Option<OpId> {
+    ops(history).find(|(_, op)| is_by_predicate(op)).map(|(id, _)| id)
 }
 
 /// Whether a transaction that may have committed reads or writes by predicate.

@@ -17,7 +17,7 @@ mod cases;
 mod guess;
 
 use certify::{Certificate, Level};
-use history::{History, Index, KeyId, Scope, Stories};
+use history::{History, Index, KeyId, OpId, Scope, Stories};
 
 use crate::options::Options;
 use crate::stats::Stats;
@@ -46,7 +46,10 @@ pub(crate) fn decide(
         rows::Outcome::Explained(certificate) => Verdict::Holds(certificate),
         rows::Outcome::Limit(limit) => Verdict::Undecided(limit),
         rows::Outcome::InDoubt(keys) => {
-            let mut answer = question.refine(keys)?;
+            let mut answer = match question.ask_alone() {
+                Some(answer) => answer,
+                None => question.refine(keys)?,
+            };
             stats.stages.append(&mut answer.stats.stages);
             stats.counts.append(&mut answer.stats.counts);
             answer.verdict
@@ -54,6 +57,9 @@ pub(crate) fn decide(
     };
     Ok(Answer { verdict, stats })
 }
+
+/// Cases that are tried where most ways are open.
+const MAX_ROUGH_CASES: usize = 16;
 
 struct Question<'a> {
     history: &'a History,
@@ -63,6 +69,13 @@ struct Question<'a> {
 }
 
 impl Question<'_> {
+    /// Whether a transaction contradicts itself: that is about one key, whatever others did.
+    fn ask_alone(&self) -> Option<Answer> {
+        let key = rows::contradicted_alone(self.history).filter(|_| self.options.stages.rows)?;
+        let answer = self.decide_about(Some(&vec![key])).ok()?;
+        matches!(answer.verdict, Verdict::Violated(_)).then_some(answer)
+    }
+
     /// Decides about the keys in doubt. If those can be explained, the order that does so is tried on all rows; the rows
     /// that do not fit are in doubt from then on.
     fn refine(&self, mut keys: Vec<KeyId>) -> Result<Answer, Unsupported> {
@@ -71,7 +84,15 @@ impl Question<'_> {
             if let Some(limit) = (self.options.limit)() {
                 return Ok(Answer { verdict: Verdict::Undecided(limit), stats: Stats::default() });
             }
-            let answer = self.decide_about(is_partial.then_some(&keys))?;
+            let answer = match self.decide_about(is_partial.then_some(&keys)) {
+                Ok(answer) => answer,
+                // Not decided in part, but perhaps it is as a whole.
+                Err(_) if is_partial => {
+                    is_partial = false;
+                    continue;
+                }
+                Err(unsupported) => return Err(unsupported),
+            };
             let Verdict::Holds(Certificate::Holds { order, .. }) = &answer.verdict else { return Ok(answer) };
             if !is_partial {
                 return Ok(answer);
@@ -95,21 +116,26 @@ impl Question<'_> {
         if let Some(op) = index.unindexed() {
             return Err(Unsupported { op });
         }
-        let mut answer = self.decide_ways(&index);
+        // Where what nobody saw is one content, most ways are open, and a contradiction is found soon or not at all.
+        let most = if scope.is_rough(self.history) { MAX_ROUGH_CASES } else { usize::MAX };
+        let Some(mut answer) = self.decide_ways(&index, most) else {
+            return Err(Unsupported { op: history::first_by_predicate(self.history).unwrap_or(OpId(0)) });
+        };
         if let Verdict::Violated(Certificate::Violated { keys: about, .. }) = &mut answer.verdict {
             *about = keys.cloned();
         }
         Ok(answer)
     }
 
-    /// Decides which ways stories took.
-    fn decide_ways(&self, index: &Index) -> Answer {
+    /// Decides which ways stories took; `None` if that takes more cases than so many.
+    fn decide_ways(&self, index: &Index, most: usize) -> Option<Answer> {
         let stories = index.stories();
         if stories.all().iter().all(|story| story.alternatives.len() == 1) {
-            return (self.engine)(index);
+            return Some((self.engine)(index));
         }
         let guess = guess::guess(self.history, index);
         let mut cases = Cases::new(self.history, stories, self.level, self.options, self.engine, guess);
+        cases.most = most;
         let end = cases.run();
         let mut stats = cases.last.take().map(|answer| answer.stats).unwrap_or_default();
         stats.set("cases", cases.count());
@@ -117,8 +143,9 @@ impl Question<'_> {
             End::Holds(certificate) => Verdict::Holds(certificate),
             End::Limit(limit) => Verdict::Undecided(limit),
             End::Plain(certificate) => Verdict::Violated(certificate),
+            End::GivenUp => return None,
             End::Refuted => Verdict::Violated(Certificate::Violated { steps: cases.steps, keys: None }),
         };
-        Answer { verdict, stats }
+        Some(Answer { verdict, stats })
     }
 }

@@ -196,7 +196,22 @@ impl<'a> Problem<'a> {
         sources.initial.then_some(INITIAL).into_iter().chain(writes)
     }
 
+    /// What cannot be whatever others did comes first: no other way of a story mends it.
+    fn find_hopeless(&self) -> Option<Flaw> {
+        let stories = self.index.stories();
+        let is_hopeless = |finding: &&Finding| {
+            let story = stories.find(finding.txn, finding.key).map(|story| &stories.all()[story]);
+            let has_no_way =
+                story.is_some_and(|story| story.alternatives.iter().all(|way| way.seen.is_empty()));
+            has_no_way && self.status[finding.txn.index()] == Status::In
+        };
+        self.index.findings().iter().find(is_hopeless).cloned().map(Flaw::Finding)
+    }
+
     fn settle_unknown(&mut self) -> Result<(), Flaw> {
+        if let Some(flaw) = self.find_hopeless() {
+            return Err(flaw);
+        }
         for (number, finding) in self.index.findings().iter().enumerate() {
             match self.status[finding.txn.index()] {
                 Status::In => return Err(Flaw::Finding(finding.clone())),

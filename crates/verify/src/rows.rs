@@ -75,6 +75,21 @@ fn attempts(history: &History, level: &Level) -> Vec<Level> {
     attempts
 }
 
+/// A key of which a committed transaction saw two things that do not go together.
+pub(crate) fn contradicted_alone(history: &History) -> Option<KeyId> {
+    let mut scripts = scripts::Scripts::of(history)?;
+    let committed = history.txns().filter(|&txn| history.outcome(txn) == history::Outcome::Committed);
+    for txn in committed.filter(|txn| scripts.of_txn[txn.index()].steps.len() > 1).collect::<Vec<_>>() {
+        let mut shown = Vec::new();
+        wishes::each(&scripts, txn, |key, content| shown.push((key, content)));
+        let is_wrong = |&(key, content): &(KeyId, _)| !scripts.meet(txn, key, content).is_right;
+        if let Some((key, _)) = shown.into_iter().find(is_wrong) {
+            return Some(key);
+        }
+    }
+    None
+}
+
 /// What does not fit when transactions run in this order, of the first transactions to which that happens. `None` if they
 /// cannot be run.
 pub(crate) fn misfits(history: &History, level: &Level, order: &[certify::Node]) -> Option<Misfits> {

@@ -6,7 +6,7 @@
 
 use super::lists::ListRead;
 use super::touches::{IN_STORY, NO_WRITE, Touch, Touches};
-use super::{ExternalRead, FinalWrite, Index, Observed, UNSEEN};
+use super::{ExternalRead, FinalWrite, Index, Observed};
 use crate::{
     Bound, Finding, FindingKind, History, KeyId, Op, OpId, Outcome, Predicate, PredicateRead, RangeRead, Row,
     TxnId, ValueId,
@@ -105,7 +105,7 @@ impl<'h> Scan<'h> {
             let key = story.key;
             if let Some((content, op)) = alternative.written {
                 let content = stories.content(content);
-                let value = self.history.values().get(&content.datum).unwrap_or(UNSEEN);
+                let value = content.value(self.history);
                 index.writes.push(FinalWrite { txn, key, value, is_dead: content.is_dead, op });
             }
             if !stories.sees_anything(story, alternative) {

@@ -18,10 +18,30 @@ impl Change {
         }
     }
 
+    /// Whether the change can have made this of some row.
+    pub fn can_make(&self, made: &Datum) -> bool {
+        match self {
+            Self::Delete => *made == Datum::Nil,
+            Self::Set(new) if increment(new).is_some() => true,
+            Self::Set(Datum::Row(columns)) => {
+                let is_set = |(name, value): &(Datum, Datum)| {
+                    increment(value).is_some() || column(made, name) == Some(value)
+                };
+                matches!(made, Datum::Row(_)) && columns.iter().all(is_set)
+            }
+            Self::Set(new) => made == new,
+        }
+    }
+
     /// Whether what a row becomes depends on what it was, besides that it matched.
     pub fn depends_on_row(&self) -> bool {
         matches!(self, Self::Set(Datum::Row(_)))
     }
+}
+
+fn column<'r>(row: &'r Datum, name: &Datum) -> Option<&'r Datum> {
+    let Datum::Row(columns) = row else { return None };
+    columns.iter().find(|(known, _)| known == name).map(|(_, value)| value)
 }
 
 /// What `{"+": n}` adds.

@@ -9,14 +9,14 @@ use std::collections::VecDeque;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::run::{Runner, left_by, live, ops};
-use super::{Content, MAX_CONTENTS, Scope, Stories};
+use super::{Content, MAX_CONTENTS, Stories};
 use crate::{KeyId, Op, OpId, PredicateWrite, ValueId};
 
 /// Up to so many predicate writes it is known which of them were at work on a content.
 const EXACT_WRITES: usize = 10;
 
-/// Tells the stories of all keys in scope.
-pub(super) fn tell(stories: &mut Stories, runner: &Runner<'_>, scope: &Scope<'_>) {
+/// Tells the stories of all keys.
+pub(super) fn tell(stories: &mut Stories, runner: &Runner<'_>) {
     let history = runner.history;
     let mut written: FxHashMap<KeyId, Vec<Content>> = FxHashMap::default();
     let mut writes: Vec<(OpId, &PredicateWrite)> = Vec::new();
@@ -24,14 +24,12 @@ pub(super) fn tell(stories: &mut Stories, runner: &Runner<'_>, scope: &Scope<'_>
         if let Op::PredicateWrite(write) = op {
             writes.push((id, write));
         }
-        if let (Some(key), Some(content)) = (op.key(), left_by(history, &op))
-            && scope.contains(key)
-        {
+        if let (Some(key), Some(content)) = (op.key(), left_by(history, &op)) {
             written.entry(key).or_default().push(content);
         }
     }
     let by_predicate: Vec<_> = live(history).filter(|&txn| runner.is_by_predicate(txn)).collect();
-    for (key, _) in history.keys().iter().filter(|&(key, _)| scope.contains(key)) {
+    for (key, _) in history.keys().iter() {
         let initial = history.initial().value_of(key).unwrap_or(ValueId::NIL);
         let mut contents = written.remove(&key).unwrap_or_default();
         contents.push(Content::row(history.values().original(initial)));

@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Content, Scope};
-use crate::{Datum, History, KeyId, Op, OpId, Outcome, Predicate, Row, TxnId};
+use crate::{Datum, History, KeyId, Op, OpId, Outcome, Predicate, PredicateWrite, Row, TxnId};
 
 /// How a transaction ends for one key.
 pub(super) struct Ending {
@@ -67,6 +67,26 @@ impl<'h> Runner<'h> {
                 .predicates
                 .get(&op)
                 .is_some_and(|predicate| predicate.matches(self.key(key), &content.datum))
+    }
+
+    /// Whether a predicate matches a row of which nothing is known but its key; `None` if that depends.
+    pub fn matches_other(&self, op: OpId, key: KeyId) -> Option<bool> {
+        self.predicates.get(&op).and_then(|predicate| predicate.truth_by_key(self.key(key)))
+    }
+
+    /// The row of a key that a read returned.
+    pub fn returned(&self, op: OpId, key: KeyId) -> Option<Content> {
+        self.returned.get(&(op, key)).map(|row| self.content(row))
+    }
+
+    /// What reads returned, by key.
+    pub fn all_returned(&self) -> impl Iterator<Item = (KeyId, Content)> {
+        self.returned.iter().map(|(&(_, key), row)| (key, self.content(row)))
+    }
+
+    fn content(&self, row: &Row) -> Content {
+        let datum = self.history.values().original(row.value);
+        if row.is_dead { Content::mark(datum) } else { Content::row(datum) }
     }
 
     pub fn key(&self, key: KeyId) -> &'h Datum {
@@ -137,6 +157,18 @@ impl<'h> Runner<'h> {
 
     /// Whether an operation has the answer that it had.
     fn step(&self, id: OpId, op: &Op<'_>, key: KeyId, held: &mut Content, ending: &mut Ending) -> bool {
+        let Op::PredicateWrite(write) = op else { return self.sees(id, op, key, held) };
+        let is_match = self.matches(id, key, held);
+        if is_match {
+            *held = Content::row(write.change.apply(&held.datum));
+            ending.written = Some((held.clone(), id));
+            ending.matched.push(id);
+        }
+        self.told(id, write, key).is_none_or(|told| told == is_match)
+    }
+
+    /// Whether an operation that changes nothing sees what it saw.
+    pub fn sees(&self, id: OpId, op: &Op<'_>, key: KeyId, held: &Content) -> bool {
         let returned = || self.returned.get(&(id, key));
         match op {
             Op::Read { key: read, value: Some(value) } if *read == key => {
@@ -149,17 +181,13 @@ impl<'h> Runner<'h> {
                 let is_match = self.matches(id, key, held);
                 returned().map_or(!is_match, |row| is_match && self.is_row(held, row))
             }
-            Op::PredicateWrite(write) => {
-                let is_match = self.matches(id, key, held);
-                if is_match {
-                    *held = Content::row(write.change.apply(&held.datum));
-                    ending.written = Some((held.clone(), id));
-                    ending.matched.push(id);
-                }
-                write.keys.is_none() || self.changed.contains(&(id, key)) == is_match
-            }
             _ => true,
         }
+    }
+
+    /// Whether a predicate write changed a key, if the database said so.
+    pub fn told(&self, id: OpId, write: &PredicateWrite, key: KeyId) -> Option<bool> {
+        write.keys.as_ref().map(|_| self.changed.contains(&(id, key)))
     }
 
     fn is_row(&self, held: &Content, row: &Row) -> bool {
@@ -171,7 +199,7 @@ impl<'h> Runner<'h> {
 pub(super) fn left_by(history: &History, op: &Op<'_>) -> Option<Content> {
     let value = op.written().map(|value| history.values().original(value))?;
     Some(match op {
-        Op::Delete { .. } => Content { is_dead: true, datum: value },
+        Op::Delete { .. } => Content::mark(value),
         _ => Content::row(value),
     })
 }

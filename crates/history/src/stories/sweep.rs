@@ -12,7 +12,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::run::{Runner, left_by, live, ops};
+use super::run::{Runner, left_by, live};
 use super::{Content, MAX_CONTENTS, Scope, Stories};
 use crate::{History, KeyId, OpId, Outcome, TxnId, ValueId};
 
@@ -179,8 +179,8 @@ impl<'s, 'h> Sweep<'s, 'h> {
     }
 
     fn refuse(&mut self) {
-        let mut writes = ops(self.runner.history).filter(|(_, op)| super::is_by_predicate(op));
-        self.stories.refused = self.stories.refused.or(writes.next().map(|(id, _)| id)).or(Some(OpId(0)));
+        let first = super::first_by_predicate(self.runner.history);
+        self.stories.refused = self.stories.refused.or(first).or(Some(OpId(0)));
         self.open.clear();
         self.versions.truncate(1);
     }

@@ -4,7 +4,7 @@
 //! one is named on which least is open, and a read rests on those writers only that in another way would be its source.
 
 use certify::{Atom, Node, Rule, Step};
-use history::{ExternalRead, FinalWrite, Index, KeyId, TxnId, ValueId};
+use history::{ExternalRead, FinalWrite, Index, KeyId, TxnId};
 
 use super::cases::{Cases, Way};
 
@@ -90,7 +90,7 @@ impl<'c, 'a> Basis<'c, 'a> {
             return seen.binary_search(&content).is_ok();
         }
         let content = stories.content(content);
-        let value = self.cases.history.values().get(&content.datum).unwrap_or(ValueId(u32::MAX));
+        let value = content.value(self.cases.history);
         let write = FinalWrite { txn, key: read.key, value, is_dead: content.is_dead, op: read.op };
         read.observed.allows(&write)
     }

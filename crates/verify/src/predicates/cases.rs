@@ -32,6 +32,8 @@ pub(super) enum End {
     /// Whatever the ways.
     Plain(Certificate),
     Refuted,
+    /// More cases than it is worth.
+    GivenUp,
 }
 
 /// Ways that cannot all be, with the step that says so.
@@ -72,6 +74,8 @@ pub(super) struct Cases<'a> {
     decided: Vec<u32>,
     decisions: Vec<Decision>,
     refuted: Vec<Case>,
+    /// How many cases it is worth.
+    pub most: usize,
 }
 
 impl<'a> Cases<'a> {
@@ -96,6 +100,7 @@ impl<'a> Cases<'a> {
             guess,
             decisions: Vec::new(),
             refuted: Vec::new(),
+            most: usize::MAX,
         }
     }
 
@@ -159,6 +164,9 @@ impl<'a> Cases<'a> {
     fn try_guess(&mut self) -> Result<Case, End> {
         if let Some(limit) = (self.options.limit)() {
             return Err(End::Limit(limit));
+        }
+        if self.refuted.len() >= self.most {
+            return Err(End::GivenUp);
         }
         let index = Index::choosing(self.history, self.stories.clone(), self.guess.clone());
         let answer = (self.engine)(&index);

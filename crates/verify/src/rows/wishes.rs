@@ -103,7 +103,7 @@ impl Wishes {
 }
 
 /// What a transaction saw of rows before it changed any.
-fn each(scripts: &Scripts<'_>, txn: TxnId, mut add: impl FnMut(KeyId, Content)) {
+pub(super) fn each(scripts: &Scripts<'_>, txn: TxnId, mut add: impl FnMut(KeyId, Content)) {
     for step in &scripts.of_txn[txn.index()].steps {
         match step {
             Step::Read { key, row, .. } => add(*key, *row),

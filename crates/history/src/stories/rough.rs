@@ -1,0 +1,208 @@
+//! What a key can hold, as far as anybody saw it: for a few keys of many, where real time says nothing.
+//!
+//! Thousands of predicate writes that each change a column can have made millions of rows of one key. But who was shown
+//! the row saw one of few contents, and all that nobody saw are put together as one *other* content. What a transaction
+//! makes of that is not known: a predicate may match it or not, and a change may have made of it any content that has
+//! what the change sets. This allows more than there can have been and forbids nothing that can, so what contradicts
+//! itself nevertheless is a contradiction; an order that explains it need not explain the history.
+//!
+//! Costs one run of each transaction by predicate for each content that was seen, or one run if it was shown the row.
+
+use std::borrow::Cow;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::run::{Runner, left_by, live, ops};
+use super::{Content, Met, Scope, Stories};
+use crate::{Change, Datum, KeyId, Op, OpId, PredicateWrite, TxnId, ValueId};
+
+/// Tells the stories of all keys in scope.
+pub(super) fn tell(stories: &mut Stories, runner: &Runner<'_>, scope: &Scope<'_>) {
+    let history = runner.history;
+    let mut seen: FxHashMap<KeyId, FxHashSet<Content>> = FxHashMap::default();
+    for (key, content) in runner.all_returned() {
+        seen.entry(key).or_default().insert(content);
+    }
+    for (_, op) in ops(history) {
+        if let (Some(key), Some(content)) = (op.key(), told_by(runner, &op))
+            && scope.contains(key)
+        {
+            seen.entry(key).or_default().insert(content);
+        }
+    }
+    let by_predicate: Vec<TxnId> = live(history).filter(|&txn| runner.is_by_predicate(txn)).collect();
+    for (key, _) in history.keys().iter().filter(|&(key, _)| scope.contains(key)) {
+        let initial = history.initial().value_of(key).unwrap_or(ValueId::NIL);
+        let mut contents = seen.remove(&key).unwrap_or_default();
+        contents.extend([Content::row(history.values().original(initial)), Content::row(Datum::Nil)]);
+        let known = Known::new(stories, runner, key, contents);
+        for &txn in &by_predicate {
+            known.tell(stories, txn);
+            if stories.refused.is_some() {
+                return;
+            }
+        }
+    }
+}
+
+/// What an operation on one key says that there was.
+fn told_by(runner: &Runner<'_>, op: &Op<'_>) -> Option<Content> {
+    match op {
+        Op::Read { value: Some(value), .. } => Some(Content::row(runner.history.values().original(*value))),
+        _ => left_by(runner.history, op),
+    }
+}
+
+/// The contents of a key that somebody saw or that cannot be missed, and all others as one.
+struct Known<'r, 'h> {
+    runner: &'r Runner<'h>,
+    key: KeyId,
+    /// In their order, with their numbers.
+    contents: Vec<(Content, u32)>,
+    other: u32,
+}
+
+/// What a key holds: something known, or one of the others.
+type Held<'c> = Option<Cow<'c, Content>>;
+
+/// How a transaction may end, as far as it has been run.
+#[derive(Clone)]
+struct Path<'c> {
+    held: Held<'c>,
+    written: Option<OpId>,
+    matched: Vec<OpId>,
+}
+
+impl<'r, 'h> Known<'r, 'h> {
+    fn new(stories: &mut Stories, runner: &'r Runner<'h>, key: KeyId, contents: FxHashSet<Content>) -> Self {
+        let mut contents: Vec<(Content, u32)> = contents.into_iter().map(|content| (content, 0)).collect();
+        contents.sort_unstable();
+        contents.iter_mut().for_each(|(content, number)| *number = stories.intern(content.clone()));
+        Self { runner, key, contents, other: stories.intern(Content::other()) }
+    }
+
+    fn tell(&self, stories: &mut Stories, txn: TxnId) {
+        let shown = self.shown(txn);
+        let is_shown = |content: &Content| shown.as_ref().is_none_or(|shown| shown == content);
+        let all = self.contents.iter().map(|(content, _)| content);
+        let has_writes = self.runner.history.ops(txn).any(|(_, op)| matches!(op, Op::PredicateWrite(_)));
+        if !has_writes && !self.runner.concerns(txn, self.key, all) {
+            return;
+        }
+        let mut met = Vec::new();
+        for (content, number) in self.contents.iter().filter(|(content, _)| is_shown(content)) {
+            self.meet(stories, txn, Some(Cow::Borrowed(content)), *number, &mut met);
+        }
+        if shown.is_none() {
+            self.meet(stories, txn, None, self.other, &mut met);
+        }
+        stories.put_together(self.runner, txn, self.key, self.contents.len() + 1, met);
+    }
+
+    /// What a transaction was shown of the key before it can have changed it.
+    fn shown(&self, txn: TxnId) -> Option<Content> {
+        for (id, op) in self.runner.history.ops(txn) {
+            match op {
+                Op::PredicateWrite(_) => return None,
+                Op::PredicateRead(_) | Op::RangeRead(_) => {
+                    if let Some(content) = self.runner.returned(id, self.key) {
+                        return Some(content);
+                    }
+                }
+                op if op.key() == Some(self.key) => return None,
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Runs a transaction in all ways on what the key may hold.
+    fn meet(&self, stories: &mut Stories, txn: TxnId, held: Held<'_>, seen: u32, met: &mut Vec<Met>) {
+        let mut paths = vec![Path { held, written: None, matched: Vec::new() }];
+        let mut next = Vec::new();
+        for (id, op) in self.runner.history.ops(txn) {
+            paths.drain(..).for_each(|path| self.step(id, &op, path, &mut next));
+            std::mem::swap(&mut paths, &mut next);
+        }
+        if !stories.can_afford(self.runner.history, paths.len().max(1)) {
+            return;
+        }
+        for path in paths {
+            let left = path.held.as_ref().map_or(self.other, |held| self.number_of(held));
+            met.push(Met { seen, written: path.written.map(|op| (left, op)), matched: path.matched });
+        }
+    }
+
+    /// The number of what a transaction left; what nobody saw is an other.
+    fn number_of(&self, content: &Content) -> u32 {
+        let place = self.contents.binary_search_by(|(known, _)| known.cmp(content));
+        place.map_or(self.other, |place| self.contents[place].1)
+    }
+
+    /// One operation: the ways in which it may have had the answer that it had.
+    fn step<'c>(&'c self, id: OpId, op: &Op<'_>, mut path: Path<'c>, next: &mut Vec<Path<'c>>) {
+        if let Op::PredicateWrite(write) = op {
+            self.change(id, write, path, next);
+            return;
+        }
+        let fits = match &path.held {
+            Some(held) => self.runner.sees(id, op, self.key, held),
+            None => self.sees_other(id, op),
+        };
+        if op.key() == Some(self.key)
+            && let Some(left) = left_by(self.runner.history, op)
+        {
+            path.held = Some(Cow::Owned(left));
+            path.written = Some(id);
+        }
+        next.extend(fits.then_some(path));
+    }
+
+    /// An other is a row, and nobody was shown it.
+    fn sees_other(&self, id: OpId, op: &Op<'_>) -> bool {
+        match op {
+            Op::Read { key, value: Some(_) } => *key != self.key,
+            Op::RangeRead(range) => range.rows.is_none() || !range.contains(self.runner.key(self.key)),
+            Op::PredicateRead(read) if read.rows.is_some() => {
+                let must_match = self.runner.matches_other(id, self.key) == Some(true);
+                !must_match && self.runner.returned(id, self.key).is_none()
+            }
+            _ => true,
+        }
+    }
+
+    /// A predicate write: it matches or it does not, and of an other that may not be known.
+    fn change<'c>(&'c self, id: OpId, write: &PredicateWrite, path: Path<'c>, next: &mut Vec<Path<'c>>) {
+        let told = self.runner.told(id, write, self.key);
+        let truth = match &path.held {
+            Some(held) => Some(self.runner.matches(id, self.key, held)),
+            None => self.runner.matches_other(id, self.key),
+        };
+        let may_be = |is_match: bool| told.is_none_or(|told| told == is_match) && truth != Some(!is_match);
+        if may_be(true) {
+            let mut matched = path.matched.clone();
+            matched.push(id);
+            let made = match &path.held {
+                Some(held) => vec![Some(Cow::Owned(Content::row(write.change.apply(&held.datum))))],
+                None => self.made_by(&write.change),
+            };
+            let path = |held| Path { held, written: Some(id), matched: matched.clone() };
+            next.extend(made.into_iter().map(path));
+        }
+        if may_be(false) {
+            next.push(path);
+        }
+    }
+
+    /// What a change can have made of an other.
+    fn made_by(&self, change: &Change) -> Vec<Held<'_>> {
+        let is_mark = |content: &Content| content.is_dead && content.datum != Datum::Nil;
+        let can_be = |content: &Content| change.can_make(&content.datum) && !is_mark(content);
+        let known = self.contents.iter().map(|(content, _)| content).filter(|content| can_be(content));
+        let mut made: Vec<Held<'_>> = known.map(|content| Some(Cow::Borrowed(content))).collect();
+        if made.is_empty() || change.depends_on_row() {
+            made.push(None);
+        }
+        made
+    }
+}
