@@ -42,7 +42,11 @@ pub(crate) fn decide_with_more(
     let since = (options.clock)();
     let mut run = Run { options, stats: Stats::default(), since, more, others: Vec::new() };
     let verdict = match Problem::new(history, index, level, links) {
-        Err((problem, flaw)) => Verdict::Violated(explain_flaw(&problem, &flaw)),
+        Err((problem, flaw)) => {
+            let others = problem.other_flaws(&flaw).take(more);
+            run.others.extend(others.map(|other| explain_flaw(&problem, &other)));
+            Verdict::Violated(explain_flaw(&problem, &flaw))
+        }
         Ok(mut problem) => run.explain(&mut problem),
     };
     (Answer { verdict, stats: run.stats }, run.others)

@@ -61,9 +61,9 @@ pub fn verify(
     level: &Level,
     options: &Options<'_>,
 ) -> Result<Answer, Unsupported> {
-    let engine = |index: &Index| match level.sessions {
-        true => engine::decide(history, index, level, &Links::All, options),
-        false => unordered::decide(history, index, level, options),
+    let engine = |index: &Index, more: usize| match level.sessions {
+        true => engine::decide_with_more(history, index, level, &Links::All, options, more),
+        false => (unordered::decide(history, index, level, options), Vec::new()),
     };
     if history::has_predicates(history) {
         return predicates::decide(history, level, options, &engine);
@@ -72,6 +72,6 @@ pub fn verify(
     let of_list = index.first_of_list().filter(|_| level.core == Core::Prefix);
     match index.unindexed().or(of_list) {
         Some(op) => Err(Unsupported { op }),
-        None => Ok(engine(index)),
+        None => Ok(engine(index, 0).0),
     }
 }

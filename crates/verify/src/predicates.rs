@@ -24,12 +24,15 @@ use crate::stats::Stats;
 use crate::{Answer, Unsupported, Verdict, rows};
 use cases::{Cases, End};
 
+/// Decides an index, and gives back up to so many further contradictions.
+type Engine<'e> = dyn Fn(&Index, usize) -> (Answer, Vec<Certificate>) + 'e;
+
 /// Decides a level, with the way to decide it when nothing is open.
 pub(crate) fn decide(
     history: &History,
     level: &Level,
     options: &Options<'_>,
-    engine: &dyn Fn(&Index) -> Answer,
+    engine: &Engine<'_>,
 ) -> Result<Answer, Unsupported> {
     if let Some(op) = Stories::refusal(history) {
         return Err(Unsupported { op });
@@ -65,7 +68,7 @@ struct Question<'a> {
     history: &'a History,
     level: &'a Level,
     options: &'a Options<'a>,
-    engine: &'a dyn Fn(&Index) -> Answer,
+    engine: &'a Engine<'a>,
 }
 
 impl Question<'_> {
@@ -131,7 +134,7 @@ impl Question<'_> {
     fn decide_ways(&self, index: &Index, most: usize) -> Option<Answer> {
         let stories = index.stories();
         if stories.all().iter().all(|story| story.alternatives.len() == 1) {
-            return Some((self.engine)(index));
+            return Some((self.engine)(index, 0).0);
         }
         let guess = guess::guess(self.history, index);
         let mut cases = Cases::new(self.history, stories, self.level, self.options, self.engine, guess);
@@ -144,7 +147,9 @@ impl Question<'_> {
             End::Limit(limit) => Verdict::Undecided(limit),
             End::Plain(certificate) => Verdict::Violated(certificate),
             End::GivenUp => return None,
-            End::Refuted => Verdict::Violated(Certificate::Violated { steps: cases.steps, keys: None }),
+            End::Refuted => {
+                Verdict::Violated(Certificate::Violated { steps: cases.derivation(), keys: None })
+            }
         };
         Some(Answer { verdict, stats })
     }

@@ -208,6 +208,15 @@ impl<'a> Problem<'a> {
         self.index.findings().iter().find(is_hopeless).cloned().map(Flaw::Finding)
     }
 
+    /// What else no order can explain.
+    pub(crate) fn other_flaws<'f>(&'f self, flaw: &'f Flaw) -> impl Iterator<Item = Flaw> + use<'f, 'a> {
+        let is_other = move |finding: &&Finding| {
+            let is_it = matches!(flaw, Flaw::Finding(known) if known == *finding);
+            self.status[finding.txn.index()] == Status::In && !is_it
+        };
+        self.index.findings().iter().filter(is_other).cloned().map(Flaw::Finding)
+    }
+
     fn settle_unknown(&mut self) -> Result<(), Flaw> {
         if let Some(flaw) = self.find_hopeless() {
             return Err(flaw);

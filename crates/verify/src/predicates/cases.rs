@@ -14,6 +14,7 @@ use std::sync::Arc;
 use certify::{Certificate, Level, Lit, Rule, Step, StepId};
 use history::{History, Index, Stories};
 
+use super::Engine;
 use super::basis::Basis;
 use crate::options::{Limit, Options};
 use crate::{Answer, Verdict};
@@ -23,8 +24,10 @@ pub(super) type Way = (u32, u32);
 
 /// Not decided.
 const OPEN: u32 = u32::MAX;
+/// Contradictions that are learnt from one run of the engine.
+const AT_ONCE: usize = 32;
 /// Known cases that are avoided by changing a guess, before it is tried.
-const MAX_CHANGES: usize = 64;
+const MAX_CHANGES: usize = 256;
 
 pub(super) enum End {
     Holds(Certificate),
@@ -66,9 +69,9 @@ pub(super) struct Cases<'a> {
     pub level: &'a Level,
     pub by_key: Vec<Vec<u32>>,
     pub last: Option<Answer>,
-    pub steps: Vec<Step>,
+    steps: Vec<Step>,
     options: &'a Options<'a>,
-    engine: &'a dyn Fn(&Index) -> Answer,
+    engine: &'a Engine<'a>,
     guess: Vec<u32>,
     /// For each story the way that is decided.
     decided: Vec<u32>,
@@ -84,7 +87,7 @@ impl<'a> Cases<'a> {
         stories: &'a Arc<Stories>,
         level: &'a Level,
         options: &'a Options<'a>,
-        engine: &'a dyn Fn(&Index) -> Answer,
+        engine: &'a Engine<'a>,
         guess: Vec<u32>,
     ) -> Self {
         Self {
@@ -169,20 +172,33 @@ impl<'a> Cases<'a> {
             return Err(End::GivenUp);
         }
         let index = Index::choosing(self.history, self.stories.clone(), self.guess.clone());
-        let answer = (self.engine)(&index);
+        let (answer, others) = (self.engine)(&index, AT_ONCE);
         let verdict = answer.verdict.clone();
         self.last = Some(answer);
-        let steps = match verdict {
+        let case = match verdict {
             Verdict::Holds(certificate) => return Err(End::Holds(certificate)),
             Verdict::Undecided(limit) => return Err(End::Limit(limit)),
-            Verdict::Violated(Certificate::Violated { steps, .. }) => steps,
-            Verdict::Violated(certificate) => return Err(End::Plain(certificate)),
+            Verdict::Violated(certificate) => self.refute_case(&index, certificate),
         };
-        let ways = Basis::of(self, &index, &steps);
-        if ways.is_empty() {
-            return Err(End::Plain(Certificate::Violated { steps, keys: None }));
+        let Some(case) = case else {
+            // Where others are looked for, it is not the simplest that is told.
+            let (answer, _) = (self.engine)(&index, 0);
+            return Err(match answer.verdict {
+                Verdict::Violated(certificate) => End::Plain(certificate),
+                Verdict::Holds(_) | Verdict::Undecided(_) => End::GivenUp,
+            });
+        };
+        for other in others {
+            self.refute_case(&index, other);
         }
-        Ok(self.refute(ways, Rule::Case(steps)))
+        Ok(case)
+    }
+
+    /// The ways that a contradiction rests on are a new case; `None` if it rests on none.
+    fn refute_case(&mut self, index: &Index, certificate: Certificate) -> Option<Case> {
+        let Certificate::Violated { steps, .. } = certificate else { return None };
+        let ways = Basis::of(self, index, &steps);
+        (!ways.is_empty()).then(|| self.refute(ways, Rule::Case(steps)))
     }
 
     fn decide(&mut self, decision: Decision) {
@@ -228,6 +244,28 @@ impl<'a> Cases<'a> {
         let case = Case { step: self.push(clause, rule), ways };
         self.refuted.push(case.clone());
         case
+    }
+
+    /// The steps that the last one rests on: most cases are about other stories.
+    pub fn derivation(&self) -> Vec<Step> {
+        let mut number_of: Vec<Option<StepId>> = vec![None; self.steps.len()];
+        let mut needed = vec![false; self.steps.len()];
+        needed.last_mut().into_iter().for_each(|last| *last = true);
+        for (number, step) in self.steps.iter().enumerate().rev() {
+            if let (true, Rule::Derived(hints)) = (needed[number], &step.rule) {
+                hints.iter().for_each(|&hint| needed[hint as usize] = true);
+            }
+        }
+        let mut steps = Vec::new();
+        for (number, step) in self.steps.iter().enumerate().filter(|&(number, _)| needed[number]) {
+            let mut step = step.clone();
+            if let Rule::Derived(hints) = &mut step.rule {
+                hints.iter_mut().for_each(|hint| *hint = number_of[*hint as usize].unwrap_or(*hint));
+            }
+            number_of[number] = Some(steps.len() as StepId);
+            steps.push(step);
+        }
+        steps
     }
 
     fn took(&self, (story, way): Way) -> Lit {
