@@ -175,30 +175,40 @@ impl<'a> Cases<'a> {
         let (answer, others) = (self.engine)(&index, AT_ONCE);
         let verdict = answer.verdict.clone();
         self.last = Some(answer);
-        let case = match verdict {
+        let certificate = match verdict {
             Verdict::Holds(certificate) => return Err(End::Holds(certificate)),
             Verdict::Undecided(limit) => return Err(End::Limit(limit)),
-            Verdict::Violated(certificate) => self.refute_case(&index, certificate),
+            Verdict::Violated(certificate) => certificate,
         };
-        let Some(case) = case else {
-            // Where others are looked for, it is not the simplest that is told.
-            let (answer, _) = (self.engine)(&index, 0);
-            return Err(match answer.verdict {
-                Verdict::Violated(certificate) => End::Plain(certificate),
-                Verdict::Holds(_) | Verdict::Undecided(_) => End::GivenUp,
-            });
+        let Some(case) = self.refute_case(&index, &certificate) else {
+            return Err(End::Plain(self.simplest(&index, certificate)));
         };
         for other in others {
-            self.refute_case(&index, other);
+            self.refute_case(&index, &other);
         }
         Ok(case)
     }
 
     /// The ways that a contradiction rests on are a new case; `None` if it rests on none.
-    fn refute_case(&mut self, index: &Index, certificate: Certificate) -> Option<Case> {
+    fn refute_case(&mut self, index: &Index, certificate: &Certificate) -> Option<Case> {
+        let ways = self.basis(index, certificate);
         let Certificate::Violated { steps, .. } = certificate else { return None };
-        let ways = Basis::of(self, index, &steps);
-        (!ways.is_empty()).then(|| self.refute(ways, Rule::Case(steps)))
+        (!ways.is_empty()).then(|| self.refute(ways, Rule::Case(steps.clone())))
+    }
+
+    fn basis(&self, index: &Index, certificate: &Certificate) -> Vec<Way> {
+        match certificate {
+            Certificate::Violated { steps, .. } => Basis::of(self, index, steps),
+            Certificate::Holds { .. } => Vec::new(),
+        }
+    }
+
+    /// Where others are looked for too, it is not the simplest contradiction that is told.
+    fn simplest(&self, index: &Index, found: Certificate) -> Certificate {
+        match (self.engine)(index, 0).0.verdict {
+            Verdict::Violated(simple) if self.basis(index, &simple).is_empty() => simple,
+            _ => found,
+        }
     }
 
     fn decide(&mut self, decision: Decision) {
