@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::{History, KeyId, OpId, TxnId, ValueId};
+use crate::{History, KeyId, Op, OpId, Row, TxnId, ValueId};
 
 /// A named way in which one read cannot be explained.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -111,7 +111,9 @@ impl fmt::Display for Sentence<'_> {
                 return write!(out, "{txn} was given the row {key} by a read of a range that it is not in");
             }
             FindingKind::UnexplainedRow => {
-                return write!(out, "nothing that {key} ever held explains all that {txn} saw of it");
+                write!(out, "nothing that {key} ever held explains all that {txn} saw of it")?;
+                let saw = self.sightings();
+                return if saw.is_empty() { Ok(()) } else { write!(out, ": {}", saw.join(", then ")) };
             }
             FindingKind::WrongRowCount => {
                 return write!(out, "{txn} was told another number of changed rows than there can have been");
@@ -145,6 +147,25 @@ impl fmt::Display for Sentence<'_> {
 }
 
 impl Sentence<'_> {
+    /// What the transaction was shown of the key and wrote to it, in its order.
+    fn sightings(&self) -> Vec<String> {
+        let key = self.finding.key;
+        let value = |value: ValueId| self.history.values().original(value);
+        let returned = |rows: &Option<Vec<Row>>| {
+            let row = rows.iter().flatten().find(|row| row.key == key);
+            row.map(|row| format!("saw {}", value(row.value)))
+        };
+        let sighting = |op: Op<'_>| match op {
+            Op::Read { key: read, value: Some(seen) } if read == key => Some(format!("saw {}", value(seen))),
+            Op::RangeRead(range) => returned(&range.rows),
+            Op::PredicateRead(read) => returned(&read.rows),
+            Op::PredicateWrite(write) => write.keys.as_ref()?.contains(&key).then(|| "changed it".into()),
+            op if op.key() == Some(key) && op.written().is_some() => Some("wrote it".into()),
+            _ => None,
+        };
+        self.history.ops(self.finding.txn).filter_map(|(_, op)| sighting(op)).collect()
+    }
+
     fn other_value(&self) -> String {
         let op = self.finding.other.map(|op| self.history.op(op));
         let value = op.and_then(|op| op.value());
@@ -152,5 +173,29 @@ impl Sentence<'_> {
             || "something else".into(),
             |value| self.history.values().original(value).to_string(),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Builder, Datum, Index, InitialState, Outcome, PredicateRead};
+
+    #[test]
+    fn two_sights_that_do_not_go_together_are_both_told() {
+        let mut builder = Builder::new();
+        builder.initial = InitialState::all(ValueId(0));
+        let (session, key) = (builder.session(), builder.keys.intern("x".into()));
+        builder.begin(session);
+        for seen in [1, 2] {
+            let value = builder.values.intern_int(seen);
+            let rows = Some(vec![Row { key, value, is_dead: false }]);
+            builder.predicate_read(PredicateRead { predicate: Datum::str(format!("v >= {seen}")), rows });
+        }
+        builder.end(Outcome::Committed);
+        let history = builder.finish();
+        let index = Index::of(&history);
+        let sentences: Vec<_> = index.findings().iter().map(|finding| finding.sentence(&history)).collect();
+        assert_eq!(sentences, ["nothing that x ever held explains all that T1 saw of it: saw 1, then saw 2"]);
     }
 }
