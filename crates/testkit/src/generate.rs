@@ -156,19 +156,10 @@ impl<'s> Simulation<'s> {
 
     /// Lets some session take its next step; false when all are done.
     fn step(&mut self, random: &mut Random) -> bool {
-        let busy: Vec<usize> =
-            (0..self.sessions.len()).filter(|&session| !self.sessions[session].is_empty()).collect();
-        if busy.is_empty() {
-            return false;
-        }
-        let session = *random.pick(&busy);
+        let Some(session) = pick_busy(&self.sessions, random) else { return false };
         self.now += random.between(1, 3) as i64;
-        loop {
-            let ended = self.advance(session, random);
-            if ended || self.isolation != Isolation::OneAtATime {
-                return true;
-            }
-        }
+        while !self.advance(session, random) && self.isolation == Isolation::OneAtATime {}
+        true
     }
 
     /// One step of a session's transaction; true if that was its last.
@@ -295,6 +286,12 @@ fn tell_lie(random: &mut Random, shape: &Shape, sketch: &mut Sketch) {
     let mut values: Vec<Datum> = written.filter_map(|op| op.written()).collect();
     values.push(Datum::Int(if shape.unknown_initial && random.percent(50) { 99 } else { 0 }));
     **value = random.pick(&values).clone();
+}
+
+/// A session that still has transactions; `None` when all are done.
+pub(crate) fn pick_busy<T>(sessions: &[Vec<T>], random: &mut Random) -> Option<usize> {
+    let busy: Vec<usize> = (0..sessions.len()).filter(|&session| !sessions[session].is_empty()).collect();
+    if busy.is_empty() { None } else { Some(*random.pick(&busy)) }
 }
 
 pub(crate) fn spoil_times(random: &mut Random, bad: usize, times: &mut TxnTimes) {

@@ -10,7 +10,7 @@ mod store;
 
 use history::{Datum, History, Outcome, TxnTimes};
 
-use crate::generate::{Isolation, spoil_times};
+use crate::generate::{Isolation, pick_busy, spoil_times};
 use crate::{Random, Sketch, SketchTxn};
 use plan::Plan;
 use store::{Client, State};
@@ -149,19 +149,10 @@ impl<'s> Simulation<'s> {
 
     /// Lets some session take its next step; false when all are done.
     fn step(&mut self, random: &mut Random) -> bool {
-        let busy: Vec<usize> =
-            (0..self.sessions.len()).filter(|&session| !self.sessions[session].is_empty()).collect();
-        if busy.is_empty() {
-            return false;
-        }
-        let session = *random.pick(&busy);
+        let Some(session) = pick_busy(&self.sessions, random) else { return false };
         self.now += random.between(1, 3) as i64;
-        loop {
-            let ended = self.advance(session, random);
-            if ended || self.isolation != Isolation::OneAtATime {
-                return true;
-            }
-        }
+        while !self.advance(session, random) && self.isolation == Isolation::OneAtATime {}
+        true
     }
 
     /// One step of a session's transaction; true if that was its last.
