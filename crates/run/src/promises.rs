@@ -40,12 +40,14 @@ const TURSO: &str = "Turso Database Manual, Transactions, Concurrent, \
                      https://github.com/tursodatabase/turso/blob/main/docs/manual.md";
 const SURREALKV: &str = "surrealkv README, Features, Snapshot Isolation, https://docs.rs/crate/surrealkv";
 /// With its other ways to begin.
-const TURSO_ONE_WRITER: &str = "turso documentation, Transactions: SQLite's ways to begin, one writer at a time, \
-                                https://docs.turso.tech/sql-reference/statements/transactions";
-const SLATEDB: &str = "slatedb documentation, IsolationLevel: Snapshot detects write-write conflicts, \
-                       SerializableSnapshot read-write conflicts too, \
-                       https://docs.rs/slatedb/latest/slatedb/enum.IsolationLevel.html";
+const TURSO_ONE_WRITER: &str = "Turso Database Manual, Transactions, Deferred transaction lifecycle, \
+                                https://github.com/tursodatabase/turso/blob/main/docs/manual.md";
+const SLATEDB: &str = "documentation of slatedb 0.18, IsolationLevel: Snapshot is snapshot isolation, \
+                       SerializableSnapshot serializable snapshot isolation, \
+                       https://docs.rs/slatedb/0.18.0/slatedb/enum.IsolationLevel.html";
 
+const FOLLOWS_FROM_ONE_WRITER: &str = "turso names no level here; it follows from what it says: one transaction writes \
+                                       at a time, and one that has read before another committed can write no more";
 const UPDATE_AND_DELETE: &str = "that one transaction updates a row and another deletes it is no conflict for DuckDB, \
                                  and both commit, which snapshot isolation forbids (docs/probe.md)";
 const ROWS_NOT_KEYS: &str = "conflicts are between versions of a row: a key that others have inserted and deleted since \
@@ -102,8 +104,8 @@ const ENTRIES: [Entry; 22] = [
     expecting(entry("redb", "*", "serializable", REDB), STRICT),
     remarking(entry("DuckDB", "*", "snapshot-isolation", DUCKDB), UPDATE_AND_DELETE),
     entry("turso", "concurrent", "snapshot-isolation", TURSO),
-    entry("turso", "deferred", "serializable", TURSO_ONE_WRITER),
-    entry("turso", "immediate", "serializable", TURSO_ONE_WRITER),
+    remarking(entry("turso", "deferred", "serializable", TURSO_ONE_WRITER), FOLLOWS_FROM_ONE_WRITER),
+    remarking(entry("turso", "immediate", "serializable", TURSO_ONE_WRITER), FOLLOWS_FROM_ONE_WRITER),
     entry("slatedb", "snapshot", "snapshot-isolation", SLATEDB),
     entry("slatedb", "serializable", "serializable", SLATEDB),
     entry("surrealkv", "*", "snapshot-isolation", SURREALKV),

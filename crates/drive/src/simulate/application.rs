@@ -4,6 +4,7 @@
 //! status, delivery and stock level; every row is a key, and a row that is inserted is a key that is written for the
 //! first time. `Messages` are those of a social network: a message, a follower more or less, a timeline, a profile.
 //! What rows a transaction asks for is decided when it is planned, so an order may be asked for that does not exist yet.
+//! (`isoscope run` has real tables for `tpcc` and `twitter`, whose transactions go by what they have read.)
 
 use super::config::Application;
 use super::workload::Planned;

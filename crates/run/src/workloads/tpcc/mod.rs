@@ -5,6 +5,10 @@
 //! ever changed has a column `w` that no other write repeats. Two tables stand for what SQL would look up by other
 //! columns than the key: `names` (customers by name, clause 2.5.2.2) and `deliveries` (the oldest order of a district
 //! that is not delivered), so that every read is one of rows by key and can be decided completely.
+//!
+//! `isoscope generate` has the five transactions too, in the same shares ([`drive::simulate`]), but shares no code with
+//! these: there a transaction is a plan of keys to read and write, made before it runs, and here each statement depends
+//! on what the ones before it found (the number of the next order, the oldest order that is not delivered).
 
 mod tables;
 mod transactions;
