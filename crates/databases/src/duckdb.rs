@@ -12,12 +12,10 @@ use duckdb::{Config, Connection, Error, params_from_iter};
 use history::Datum;
 
 use crate::catalog::Catalog;
+use crate::embedded_sql::{self, SqlConnection, SqlSession};
 use crate::key_value::path_of;
-use crate::sql::{self, DUCKDB, Query};
-use crate::{
-    Answer, Database, Description, Failure, FailureKind, Session, Setting, Statement, StatementKind, Table,
-    Url,
-};
+use crate::sql::{self, DUCKDB, Dialect};
+use crate::{Database, Description, Failure, FailureKind, Session, Setting, StatementKind, Table, Url};
 
 const PREPARED_STATEMENTS: usize = 100;
 
@@ -56,114 +54,50 @@ impl Database for DuckDb {
     }
 
     fn settings(&self) -> Vec<Setting> {
-        Setting::list(&["snapshot"], "snapshot")
+        embedded_sql::settings::<Connection>("snapshot")
     }
 
     fn prepare(&self, tables: &[Table]) -> Result<(), Failure> {
         self.catalog.prepare(tables)?;
-        let connection = self.connection()?;
-        let fill = || -> duckdb::Result<()> {
-            for table in tables {
-                connection.execute_batch(&sql::drop_table(table, &DUCKDB))?;
-                connection.execute_batch(&sql::create(table, &DUCKDB))?;
-                for query in sql::fill(table, &DUCKDB) {
-                    let parameters = params_from_iter(query.parameters.iter().map(Parameter));
-                    connection.execute(&query.text, parameters)?;
-                }
-            }
-            Ok(())
-        };
-        fill().map_err(|error| failure(&error, FailureKind::Refused))
+        embedded_sql::make_tables(&mut self.connection()?, tables)
     }
 
     fn connect(&self, _node: usize) -> Result<Box<dyn Session>, Failure> {
-        let (connection, catalog) = (self.connection()?, self.catalog.clone());
-        Ok(Box::new(DuckDbSession { connection, catalog, is_open: false }))
+        Ok(Box::new(SqlSession::new(self.connection()?, self.catalog.clone())))
     }
 
     fn supports(&self, kind: StatementKind) -> bool {
-        kind != StatementKind::ReadForUpdate
+        embedded_sql::supports(kind)
     }
 }
 
-struct DuckDbSession {
-    connection: Connection,
-    catalog: Catalog,
-    /// Whether a transaction is open; DuckDB's C interface does not tell.
-    is_open: bool,
-}
+impl SqlConnection for Connection {
+    const PRODUCT: &'static str = "DuckDB";
+    const DIALECT: &'static Dialect = &DUCKDB;
+    const BEGINS: &'static [(&'static str, &'static str)] = &[("snapshot", "BEGIN TRANSACTION")];
 
-impl Session for DuckDbSession {
-    fn begin(&mut self, setting: &Setting) -> Result<(), Failure> {
-        if setting.name != "snapshot" {
-            return Err(Failure::refused(format!("DuckDB has no setting {}", setting.name)));
-        }
-        self.abort()?;
-        self.run("BEGIN TRANSACTION", FailureKind::Aborted)?;
-        self.is_open = true;
-        Ok(())
+    fn run(&mut self, text: &str, otherwise: FailureKind) -> Result<(), Failure> {
+        self.execute_batch(text).map_err(|error| failure(&error, otherwise))
     }
 
-    fn execute(&mut self, statement: &Statement) -> Result<Answer, Failure> {
-        let answer = match statement {
-            Statement::Sql(text) => self.free_sql(text),
-            _ => sql::compile(statement, &DUCKDB, &self.catalog).and_then(|query| self.query(&query)),
+    fn count(&mut self, text: &str, parameters: &[Datum]) -> Result<u64, Failure> {
+        let run = || -> duckdb::Result<usize> {
+            let mut statement = self.prepare_cached(text)?;
+            statement.execute(params_from_iter(parameters.iter().map(Parameter)))
         };
-        answer.inspect_err(|_| {
-            // A rollback that fails leaves the transaction to the end of the connection, which rolls it back.
-            let _ = self.abort();
-        })
+        run().map(|count| count as u64).map_err(|error| failure(&error, FailureKind::Refused))
     }
 
-    fn commit(&mut self) -> Result<(), Failure> {
-        if !self.is_open {
-            return Err(Failure::refused("no transaction is open"));
-        }
-        // DuckDB ends the transaction whether or not it can be committed.
-        self.is_open = false;
-        self.run("COMMIT", FailureKind::Unknown)
-    }
-
-    fn abort(&mut self) -> Result<(), Failure> {
-        if !self.is_open {
-            return Ok(());
-        }
-        self.is_open = false;
-        self.run("ROLLBACK", FailureKind::Aborted)
-    }
-
-    fn id(&self) -> Option<u64> {
-        None
-    }
-}
-
-impl DuckDbSession {
-    fn run(&self, text: &str, otherwise: FailureKind) -> Result<(), Failure> {
-        self.connection.execute_batch(text).map_err(|error| failure(&error, otherwise))
-    }
-
-    fn query(&self, query: &Query) -> Result<Answer, Failure> {
-        let run = || -> duckdb::Result<Answer> {
-            let mut statement = self.connection.prepare_cached(&query.text)?;
-            let parameters = params_from_iter(query.parameters.iter().map(Parameter));
-            if query.returns_rows() {
-                return Ok(query.answer_rows(read_rows(&mut statement, parameters)?));
-            }
-            Ok(query.answer_count(statement.execute(parameters)? as u64))
+    fn rows(&mut self, text: &str, parameters: &[Datum]) -> Result<Vec<Vec<Datum>>, Failure> {
+        let run = || -> duckdb::Result<Vec<Vec<Datum>>> {
+            let mut statement = self.prepare_cached(text)?;
+            read_rows(&mut statement, params_from_iter(parameters.iter().map(Parameter)))
         };
         run().map_err(|error| failure(&error, FailureKind::Refused))
     }
 
-    fn free_sql(&self, text: &str) -> Result<Answer, Failure> {
-        let run = || -> duckdb::Result<Answer> {
-            let mut statement = self.connection.prepare(text)?;
-            if sql::only_counts(text) {
-                return Ok(Answer::Count(statement.execute([])? as u64));
-            }
-            let rows = read_rows(&mut statement, params_from_iter(std::iter::empty::<i64>()))?;
-            Ok(Answer::Rows(rows.into_iter().map(sql::split_key).collect()))
-        };
-        run().map_err(|error| failure(&error, FailureKind::Refused))
+    fn returns_rows(&mut self, text: &str) -> Result<bool, Failure> {
+        Ok(!sql::only_counts(text))
     }
 }
 

@@ -89,5 +89,9 @@ fn failure(error: &fjall::Error, kind: FailureKind) -> Failure {
 }
 
 fn said(error: &fjall::Error) -> String {
-    format!("fjall: {error}")
+    match error {
+        // What the operating system says needs no names of types around it.
+        fjall::Error::Io(error) => error.to_string(),
+        other => format!("fjall: {other}"),
+    }
 }

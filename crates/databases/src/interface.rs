@@ -2,7 +2,7 @@
 
 use history::{Bound, Datum};
 
-use crate::{Failure, Predicate, Url};
+use crate::{Failure, Url, Where};
 
 /// A table of rows, as a workload or a schedule needs it.
 ///
@@ -65,11 +65,11 @@ pub enum Statement {
     /// Read the rows between two keys: `Answer::Rows`, in the order of the keys.
     Range { table: String, from: Bound, to: Bound },
     /// Read the rows that satisfy a predicate: `Answer::Rows`, in the order of the keys.
-    Select { table: String, predicate: Predicate },
+    Select { table: String, predicate: Where },
     /// Set columns of the rows that satisfy a predicate: `Answer::Count` of rows found.
-    Update { table: String, predicate: Predicate, set: Vec<(String, Datum)> },
+    Update { table: String, predicate: Where, set: Vec<(String, Datum)> },
     /// Delete the rows that satisfy a predicate: `Answer::Count`.
-    DeleteWhere { table: String, predicate: Predicate },
+    DeleteWhere { table: String, predicate: Where },
     /// SQL as it stands; a driver without SQL refuses it. `Answer::Rows` with the first column as the key if it
     /// returns rows, else `Answer::Count`.
     Sql(String),
@@ -215,9 +215,10 @@ pub trait Database: Send + Sync {
     /// Whether it can do a kind of statement.
     fn supports(&self, kind: StatementKind) -> bool;
 
-    /// Tells from the server's own views whether a session waits for a lock; `None` where there are no such views, so
-    /// that only time can tell.
-    fn watcher(&self) -> Option<Box<dyn Watcher>> {
+    /// Tells from the own views of a node, counted from 0, whether a session on it waits for a lock; `None` where there
+    /// are no such views, so that only time can tell.
+    fn watcher(&self, node: usize) -> Option<Box<dyn Watcher>> {
+        let _ = node;
         None
     }
 
@@ -252,9 +253,10 @@ pub trait Session: Send {
     }
 }
 
-/// Looks at the server's own views, on a connection of its own.
+/// Looks at a node's own views, on a connection of its own.
 pub trait Watcher: Send {
-    /// Whether a session waits for a lock that another session holds.
+    /// Whether a session of this node waits for a lock that another session holds. Other nodes may have a session of
+    /// the same id.
     fn is_waiting(&mut self, session: u64) -> Result<bool, Failure>;
 }
 

@@ -63,7 +63,10 @@ impl<E: Engine> KeyValue<E> {
 /// The path of a URL, which must have one.
 pub(crate) fn path_of(url: &Url) -> Result<&str, Failure> {
     match url.path() {
-        "" => Err(Failure::refused(format!("{url}: expected a path, as in {}:/tmp/test", url.scheme()))),
+        "" => Err(Failure::refused(format!(
+            "`{url}` has no path: expected one, as in {}:/tmp/test",
+            url.scheme()
+        ))),
         path => Ok(path),
     }
 }

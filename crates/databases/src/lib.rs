@@ -8,6 +8,7 @@ mod bytes;
 mod catalog;
 #[cfg(feature = "duckdb")]
 mod duckdb;
+mod embedded_sql;
 mod exec;
 mod failure;
 mod fjall;
@@ -16,7 +17,6 @@ mod key_value;
 mod mysql;
 mod open;
 mod postgres;
-mod predicate;
 mod redb;
 mod rows;
 mod secrets;
@@ -30,6 +30,7 @@ mod surrealkv;
 #[cfg(feature = "turso")]
 mod turso;
 mod url;
+mod where_clause;
 
 pub use failure::{Failure, FailureKind};
 pub use interface::{
@@ -37,7 +38,7 @@ pub use interface::{
     list_elements,
 };
 pub use open::open;
-pub use predicate::{Comparison, Predicate};
 pub use secrets::hide_secrets;
 pub use sim::simulated_promise;
 pub use url::Url;
+pub use where_clause::{Comparison, Where};

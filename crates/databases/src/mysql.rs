@@ -66,6 +66,11 @@ impl Mysql {
 impl Node {
     fn new(url: &Url) -> Result<Self, Failure> {
         url.allow_parameters(&["lock-timeout-ms", "statement-timeout-ms", "socket"])?;
+        if url.path().is_empty() {
+            let message =
+                format!("{url}: expected the name of a database, as in {}://USER@HOST/NAME", url.scheme());
+            return Err(Failure::refused(message));
+        }
         let lock_seconds = url.number("lock-timeout-ms")?.unwrap_or(LOCK_TIMEOUT_MS).div_ceil(1000).max(1);
         let limit =
             Duration::from_millis(url.number("statement-timeout-ms")?.unwrap_or(STATEMENT_TIMEOUT_MS).max(1));
@@ -80,7 +85,7 @@ impl Node {
             .prefer_socket(false)
             .user(Some(url.user().unwrap_or("root")))
             .pass(url.password(PASSWORD_VARIABLES))
-            .db_name(Some(url.path()).filter(|name| !name.is_empty()))
+            .db_name(Some(url.path()))
             .tcp_connect_timeout(Some(CONNECT_TIMEOUT))
             .tcp_keepalive_time_ms(Some(5_000))
             .read_timeout(Some(limit))
@@ -138,8 +143,8 @@ impl Database for Mysql {
         true
     }
 
-    fn watcher(&self) -> Option<Box<dyn Watcher>> {
-        let connection = self.nodes[0].connect().ok()?;
+    fn watcher(&self, node: usize) -> Option<Box<dyn Watcher>> {
+        let connection = node_of(&self.nodes, node).and_then(Node::connect).ok()?;
         Some(Box::new(MysqlWatcher::new(connection)))
     }
 

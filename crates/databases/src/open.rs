@@ -11,7 +11,10 @@ use crate::{Database, Failure, Url};
 const SCHEMES: &str =
     "sqlite:PATH, fjall:PATH, redb:PATH, exec:PROGRAM, sim:LEVEL, postgres://..., mysql://..., mariadb://...";
 
-/// Engines that are built in on request, since they take minutes: each has a feature of its name.
+/// What keeps its rows in a file or a folder.
+const FILES: [&str; 3] = ["sqlite", "fjall", "redb"];
+
+/// The same for engines that are built in on request, since they take minutes: each has a feature of its name.
 const FEATURES: [&str; 4] = ["duckdb", "slatedb", "surrealkv", "turso"];
 
 /// Opens a database; several URLs are several nodes of one.
@@ -26,33 +29,42 @@ pub fn open(urls: &[Url]) -> Result<Box<dyn Database>, Failure> {
         return Err(Failure::refused(format!("{first} and {other} are not nodes of one database")));
     }
     match first.scheme() {
-        "postgres" | "postgresql" => return Ok(Box::new(Postgres::open(urls)?)),
-        "mysql" | "mariadb" => return Ok(Box::new(Mysql::open(urls)?)),
-        _ => {}
+        "postgres" | "postgresql" => Ok(Box::new(Postgres::open(urls)?)),
+        "mysql" | "mariadb" => Ok(Box::new(Mysql::open(urls)?)),
+        _ if urls.len() > 1 => {
+            Err(Failure::refused(format!("{first} has no nodes: only servers may have several URLs")))
+        }
+        _ => open_here(first),
     }
-    if urls.len() > 1 {
-        return Err(Failure::refused(format!("{first} has no nodes: only servers may have several URLs")));
-    }
-    if first.host().is_some() || first.user().is_some() {
-        let scheme = first.scheme();
-        return Err(Failure::refused(format!(
-            "{first}: `{scheme}:` has no server, so no user and no host: expected one of {SCHEMES}"
-        )));
-    }
-    match first.scheme() {
-        "sqlite" => Ok(Box::new(Sqlite::open(first)?)),
-        "exec" => Ok(Box::new(Exec::open(first)?)),
-        "fjall" => Ok(Box::new(crate::fjall::open(first)?)),
-        "redb" => Ok(Box::new(crate::redb::open(first)?)),
-        "sim" => Ok(Box::new(Sim::open(first)?)),
+}
+
+/// Opens what runs in this process or is started by it.
+fn open_here(url: &Url) -> Result<Box<dyn Database>, Failure> {
+    let has_server = url.host().is_some() || url.user().is_some();
+    match url.scheme() {
+        "sim" | "exec" if has_server => Err(Failure::refused(format!(
+            "{url}: `{}:` has no server, so no host: leave out the two slashes",
+            url.scheme()
+        ))),
+        scheme if has_server && (FILES.contains(&scheme) || FEATURES.contains(&scheme)) => {
+            Err(Failure::refused(format!(
+                "{url}: `{scheme}:` is a file or folder here, so there is no host: write {scheme}:PATH, as in \
+                 {scheme}:test.db for one in the current folder, or {scheme}:///tmp/test.db"
+            )))
+        }
+        "sqlite" => Ok(Box::new(Sqlite::open(url)?)),
+        "exec" => Ok(Box::new(Exec::open(url)?)),
+        "fjall" => Ok(Box::new(crate::fjall::open(url)?)),
+        "redb" => Ok(Box::new(crate::redb::open(url)?)),
+        "sim" => Ok(Box::new(Sim::open(url)?)),
         #[cfg(feature = "duckdb")]
-        "duckdb" => Ok(Box::new(crate::duckdb::DuckDb::open(first)?)),
+        "duckdb" => Ok(Box::new(crate::duckdb::DuckDb::open(url)?)),
         #[cfg(feature = "slatedb")]
-        "slatedb" => Ok(Box::new(crate::slatedb::open(first)?)),
+        "slatedb" => Ok(Box::new(crate::slatedb::open(url)?)),
         #[cfg(feature = "surrealkv")]
-        "surrealkv" => Ok(Box::new(crate::surrealkv::open(first)?)),
+        "surrealkv" => Ok(Box::new(crate::surrealkv::open(url)?)),
         #[cfg(feature = "turso")]
-        "turso" => Ok(Box::new(crate::turso::Turso::open(first)?)),
+        "turso" => Ok(Box::new(crate::turso::Turso::open(url)?)),
         engine if FEATURES.contains(&engine) => Err(Failure::refused(format!(
             "this isoscope was built without {engine}; the feature `{engine}` brings it: \
              cargo install --path crates/cli --features {engine}"
@@ -75,9 +87,22 @@ mod tests {
             // An engine that is built in asks for a path.
             let said = open(&[url]).err().unwrap().message;
             let names_feature = said.contains(&format!("--features {engine}"));
-            assert!(names_feature || said.contains("expected a path"), "{said}");
+            assert!(names_feature || said.contains("has no path"), "{said}");
         }
-        let said = open(&[Url::parse("oracle:x").unwrap()]).err().unwrap().message;
-        assert!(said.contains("no driver for `oracle:`") && said.contains("duckdb"), "{said}");
+    }
+
+    #[test]
+    fn what_cannot_be_opened_is_told_what_to_write() {
+        let said = |url: &str| open(&[Url::parse(url).unwrap()]).err().unwrap().message;
+        for url in ["oracle:x", "oracle://ann:secret@host/x"] {
+            let said = said(url);
+            assert!(said.contains("no driver for `oracle:`") && said.contains("duckdb"), "{said}");
+            assert!(!said.contains("secret"), "{said}");
+        }
+        for url in ["sqlite://test.db", "redb://folder/test.db?mode=wal", "fjall://ann:secret@host/x"] {
+            let said = said(url);
+            assert!(said.contains("for one in the current folder") && !said.contains("secret"), "{said}");
+        }
+        assert!(said("sim://serializable").contains("leave out the two slashes"));
     }
 }

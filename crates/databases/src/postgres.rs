@@ -154,8 +154,8 @@ impl Database for Postgres {
         true
     }
 
-    fn watcher(&self) -> Option<Box<dyn Watcher>> {
-        let connection = self.nodes[0].connect().ok()?;
+    fn watcher(&self, node: usize) -> Option<Box<dyn Watcher>> {
+        let connection = node_of(&self.nodes, node).and_then(Node::connect).ok()?;
         Some(Box::new(PostgresWatcher { connection }))
     }
 

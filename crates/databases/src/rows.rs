@@ -3,7 +3,7 @@
 use history::{Bound, Datum};
 
 use crate::catalog::{Catalog, Shape};
-use crate::{Answer, Failure, Predicate, Statement};
+use crate::{Answer, Failure, Statement, Where};
 
 /// The columns of a row.
 pub(crate) type Columns = Vec<Datum>;
@@ -135,7 +135,7 @@ fn insert(store: &mut dyn RowStore, shape: &Shape, key: &Datum, values: &[Datum]
 fn update(
     store: &mut dyn RowStore,
     shape: &Shape,
-    predicate: &Predicate,
+    predicate: &Where,
     set: &[(String, Datum)],
 ) -> Result<Answer, Failure> {
     let set: Vec<_> = set
@@ -156,7 +156,7 @@ fn update(
 fn matching(
     store: &mut dyn RowStore,
     shape: &Shape,
-    predicate: &Predicate,
+    predicate: &Where,
 ) -> Result<Vec<(Datum, Columns)>, Failure> {
     let (from, to) = predicate.key_range();
     let mut rows = store.scan(shape, &from, &to)?;

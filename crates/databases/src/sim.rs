@@ -163,7 +163,7 @@ impl Database for Sim {
         kind != StatementKind::Sql
     }
 
-    fn watcher(&self) -> Option<Box<dyn Watcher>> {
+    fn watcher(&self, _node: usize) -> Option<Box<dyn Watcher>> {
         Some(Box::new(SimWatcher { shared: Arc::clone(&self.shared) }))
     }
 }

@@ -16,7 +16,7 @@ pub(crate) use schema::{create, drop_table, fill};
 use history::{Bound, Datum};
 
 use crate::catalog::{Catalog, Shape};
-use crate::{Answer, Failure, Predicate, Statement};
+use crate::{Answer, Failure, Statement, Where};
 
 /// A statement, ready to be sent.
 #[derive(Clone, PartialEq, Debug)]
@@ -190,7 +190,7 @@ fn range(shape: &Shape, from: &Bound, to: &Bound, dialect: &Dialect) -> Result<Q
 
 fn update(
     shape: &Shape,
-    predicate: &Predicate,
+    predicate: &Where,
     set: &[(String, Datum)],
     dialect: &Dialect,
 ) -> Result<Query, Failure> {
@@ -277,19 +277,19 @@ impl<'d> Text<'d> {
         self.name(&shape.name).push(".").name(column)
     }
 
-    fn predicate(&mut self, shape: &Shape, predicate: &Predicate) -> Result<&mut Self, Failure> {
+    fn predicate(&mut self, shape: &Shape, predicate: &Where) -> Result<&mut Self, Failure> {
         match predicate {
-            Predicate::All => Ok(self.push("1 = 1")),
-            Predicate::Compare(column, comparison, value) => {
+            Where::All => Ok(self.push("1 = 1")),
+            Where::Compare(column, comparison, value) => {
                 shape.check_column(column)?;
                 Ok(self.name(column).push(" ").push(comparison.symbol()).push(" ").value(value))
             }
-            Predicate::Between(column, from, to) => {
+            Where::Between(column, from, to) => {
                 shape.check_column(column)?;
                 Ok(self.name(column).push(" BETWEEN ").value(from).push(" AND ").value(to))
             }
-            Predicate::In(_, values) if values.is_empty() => Ok(self.push("1 = 0")),
-            Predicate::In(column, values) => {
+            Where::In(_, values) if values.is_empty() => Ok(self.push("1 = 0")),
+            Where::In(column, values) => {
                 shape.check_column(column)?;
                 self.name(column).push(" IN (");
                 for (place, value) in values.iter().enumerate() {
@@ -297,14 +297,14 @@ impl<'d> Text<'d> {
                 }
                 Ok(self.push(")"))
             }
-            Predicate::Modulo(column, divisor, remainder) => {
+            Where::Modulo(column, divisor, remainder) => {
                 shape.check_column(column)?;
                 self.name(column).push(" % ").value(&Datum::Int(*divisor));
                 Ok(self.push(" = ").value(&Datum::Int(*remainder)))
             }
-            Predicate::And(parts) => self.joined(shape, parts, " AND ", "1 = 1"),
-            Predicate::Or(parts) => self.joined(shape, parts, " OR ", "1 = 0"),
-            Predicate::Not(part) => {
+            Where::And(parts) => self.joined(shape, parts, " AND ", "1 = 1"),
+            Where::Or(parts) => self.joined(shape, parts, " OR ", "1 = 0"),
+            Where::Not(part) => {
                 self.push("NOT (").predicate(shape, part)?;
                 Ok(self.push(")"))
             }
@@ -314,7 +314,7 @@ impl<'d> Text<'d> {
     fn joined(
         &mut self,
         shape: &Shape,
-        parts: &[Predicate],
+        parts: &[Where],
         joint: &str,
         empty: &str,
     ) -> Result<&mut Self, Failure> {

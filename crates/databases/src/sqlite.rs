@@ -9,14 +9,13 @@ use std::time::Duration;
 
 use history::Datum;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Row, params_from_iter};
 
 use crate::catalog::Catalog;
-use crate::sql::{self, Query, SQLITE};
-use crate::{
-    Answer, Database, Description, Failure, FailureKind, Session, Setting, Statement, StatementKind, Table,
-    Url,
-};
+use crate::embedded_sql::{self, SqlConnection, SqlSession};
+use crate::key_value::path_of;
+use crate::sql::{Dialect, SQLITE};
+use crate::{Database, Description, Failure, FailureKind, Session, Setting, StatementKind, Table, Url};
 
 const PREPARED_STATEMENTS: usize = 100;
 const LOCK_TIMEOUT_MS: u64 = 5_000;
@@ -39,16 +38,19 @@ struct Options {
 impl Sqlite {
     pub fn open(url: &Url) -> Result<Self, Failure> {
         url.allow_parameters(&["mode", "sync", "lock-timeout-ms"])?;
-        let path = url.path().to_owned();
-        if path.is_empty() || path.contains(":memory:") {
+        let path = path_of(url)?.to_owned();
+        if path.contains(":memory:") {
             return Err(Failure::refused(format!(
-                "{url}: expected the path of a file, as in sqlite:/tmp/test.db"
+                "{url}: sessions cannot share a database in memory: expected the path of a file, as in \
+                 sqlite:/tmp/test.db"
             )));
         }
         let journal = url.choice("mode", &[("rollback", "DELETE"), ("wal", "WAL")])?;
         let synchronous = url.choice("sync", &[("off", "OFF"), ("full", "FULL")])?;
         let lock_timeout = Duration::from_millis(url.number("lock-timeout-ms")?.unwrap_or(LOCK_TIMEOUT_MS));
         let options = Options { path, journal, synchronous, lock_timeout };
+        // Whether there can be such a file is best known before anything is asked of it.
+        options.connect()?;
         Ok(Self { url: url.clone(), catalog: Catalog::default(), options })
     }
 }
@@ -67,7 +69,7 @@ impl Options {
             connection.pragma_update(None, "synchronous", self.synchronous)?;
             Ok((connection, journal))
         };
-        let (connection, journal) = connect().map_err(|error| failure(&error, Moment::Connecting))?;
+        let (connection, journal) = connect().map_err(|error| coded(FailureKind::Refused, &error))?;
         if !journal.eq_ignore_ascii_case(self.journal) {
             let message = format!("{}: somebody else keeps it in journal mode {journal}", self.path);
             return Err(Failure::refused(message));
@@ -82,130 +84,56 @@ impl Database for Sqlite {
     }
 
     fn settings(&self) -> Vec<Setting> {
-        Setting::list(&["deferred", "immediate", "exclusive"], "deferred")
+        embedded_sql::settings::<Connection>("deferred")
     }
 
     fn prepare(&self, tables: &[Table]) -> Result<(), Failure> {
         self.catalog.prepare(tables)?;
-        let connection = self.options.connect()?;
-        let fill = || -> rusqlite::Result<()> {
-            connection.execute_batch("BEGIN IMMEDIATE")?;
-            for table in tables {
-                connection.execute_batch(&sql::drop_table(table, &SQLITE))?;
-                connection.execute_batch(&sql::create(table, &SQLITE))?;
-                for query in sql::fill(table, &SQLITE) {
-                    let parameters = rusqlite::params_from_iter(query.parameters.iter().map(Parameter));
-                    connection.execute(&query.text, parameters)?;
-                }
-            }
-            connection.execute_batch("COMMIT")
-        };
-        fill().map_err(|error| failure(&error, Moment::InTransaction))
+        let mut connection = self.options.connect()?;
+        connection.run("BEGIN IMMEDIATE", FailureKind::Refused)?;
+        embedded_sql::make_tables(&mut connection, tables)?;
+        connection.run("COMMIT", FailureKind::Refused)
     }
 
     fn connect(&self, _node: usize) -> Result<Box<dyn Session>, Failure> {
-        Ok(Box::new(SqliteSession { connection: self.options.connect()?, catalog: self.catalog.clone() }))
+        Ok(Box::new(SqlSession::new(self.options.connect()?, self.catalog.clone())))
     }
 
     fn supports(&self, kind: StatementKind) -> bool {
-        kind != StatementKind::ReadForUpdate
+        embedded_sql::supports(kind)
     }
 }
 
-struct SqliteSession {
-    connection: Connection,
-    catalog: Catalog,
-}
+impl SqlConnection for Connection {
+    const PRODUCT: &'static str = "SQLite";
+    const DIALECT: &'static Dialect = &SQLITE;
+    const BEGINS: &'static [(&'static str, &'static str)] =
+        &[("deferred", "BEGIN DEFERRED"), ("immediate", "BEGIN IMMEDIATE"), ("exclusive", "BEGIN EXCLUSIVE")];
 
-impl Session for SqliteSession {
-    fn begin(&mut self, setting: &Setting) -> Result<(), Failure> {
-        let text = match setting.name.as_str() {
-            "deferred" => "BEGIN DEFERRED",
-            "immediate" => "BEGIN IMMEDIATE",
-            "exclusive" => "BEGIN EXCLUSIVE",
-            other => return Err(Failure::refused(format!("SQLite has no setting {other}"))),
+    fn run(&mut self, text: &str, otherwise: FailureKind) -> Result<(), Failure> {
+        let run = || self.prepare_cached(text)?.execute([]);
+        run().map(drop).map_err(|error| failure(&error, otherwise))
+    }
+
+    fn count(&mut self, text: &str, parameters: &[Datum]) -> Result<u64, Failure> {
+        let run = || self.prepare_cached(text)?.execute(params_from_iter(parameters.iter().map(Parameter)));
+        run().map(|count| count as u64).map_err(|error| failure(&error, FailureKind::Refused))
+    }
+
+    fn rows(&mut self, text: &str, parameters: &[Datum]) -> Result<Vec<Vec<Datum>>, Failure> {
+        let read = || -> rusqlite::Result<Vec<Vec<Datum>>> {
+            let mut statement = self.prepare_cached(text)?;
+            let width = statement.column_count();
+            let row = |row: &Row<'_>| (0..width).map(|place| row.get_ref(place).map(datum)).collect();
+            statement.query_map(params_from_iter(parameters.iter().map(Parameter)), row)?.collect()
         };
-        self.run(text, Moment::InTransaction)
+        read().map_err(|error| failure(&error, FailureKind::Refused))
     }
 
-    fn execute(&mut self, statement: &Statement) -> Result<Answer, Failure> {
-        let answer = match statement {
-            Statement::Sql(text) => self.free_sql(text),
-            _ => sql::compile(statement, &SQLITE, &self.catalog).and_then(|query| self.query(&query)),
-        };
-        answer.inspect_err(|_| self.roll_back())
+    fn returns_rows(&mut self, text: &str) -> Result<bool, Failure> {
+        let statement = self.prepare_cached(text).map_err(|error| failure(&error, FailureKind::Refused))?;
+        Ok(statement.column_count() > 0)
     }
-
-    fn commit(&mut self) -> Result<(), Failure> {
-        if self.connection.is_autocommit() {
-            return Err(Failure::refused("no transaction is open"));
-        }
-        self.run("COMMIT", Moment::Committing).inspect_err(|_| self.roll_back())
-    }
-
-    fn abort(&mut self) -> Result<(), Failure> {
-        if self.connection.is_autocommit() {
-            return Ok(());
-        }
-        self.run("ROLLBACK", Moment::InTransaction)
-    }
-
-    fn id(&self) -> Option<u64> {
-        None
-    }
-}
-
-impl SqliteSession {
-    fn run(&self, text: &str, moment: Moment) -> Result<(), Failure> {
-        let mut statement = self.connection.prepare_cached(text).map_err(|error| failure(&error, moment))?;
-        statement.execute([]).map(|_| ()).map_err(|error| failure(&error, moment))
-    }
-
-    fn query(&self, query: &Query) -> Result<Answer, Failure> {
-        let run = || -> rusqlite::Result<Answer> {
-            let mut statement = self.connection.prepare_cached(&query.text)?;
-            let parameters = rusqlite::params_from_iter(query.parameters.iter().map(Parameter));
-            if query.returns_rows() {
-                return Ok(query.answer_rows(read_rows(&mut statement, parameters)?));
-            }
-            Ok(query.answer_count(statement.execute(parameters)? as u64))
-        };
-        run().map_err(|error| failure(&error, Moment::InTransaction))
-    }
-
-    fn free_sql(&self, text: &str) -> Result<Answer, Failure> {
-        let run = || -> rusqlite::Result<Answer> {
-            let mut statement = self.connection.prepare_cached(text)?;
-            if statement.column_count() == 0 {
-                return Ok(Answer::Count(statement.execute([])? as u64));
-            }
-            let rows = read_rows(&mut statement, rusqlite::params_from_iter(std::iter::empty::<i64>()))?;
-            Ok(Answer::Rows(rows.into_iter().map(sql::split_key).collect()))
-        };
-        run().map_err(|error| failure(&error, Moment::InTransaction))
-    }
-
-    /// After a failure SQLite may or may not have rolled back itself.
-    fn roll_back(&self) {
-        if !self.connection.is_autocommit() {
-            // A rollback that fails leaves the transaction to the end of the connection, which rolls it back.
-            let _ = self.run("ROLLBACK", Moment::InTransaction);
-        }
-    }
-}
-
-fn read_rows(
-    statement: &mut rusqlite::Statement<'_>,
-    parameters: impl rusqlite::Params,
-) -> rusqlite::Result<Vec<Vec<Datum>>> {
-    let width = statement.column_count();
-    let mut rows = statement.query(parameters)?;
-    let mut read = Vec::new();
-    while let Some(row) = rows.next()? {
-        let columns = (0..width).map(|place| row.get_ref(place).map(datum));
-        read.push(columns.collect::<rusqlite::Result<_>>()?);
-    }
-    Ok(read)
 }
 
 fn datum(value: ValueRef<'_>) -> Datum {
@@ -230,14 +158,8 @@ impl rusqlite::ToSql for Parameter<'_> {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Moment {
-    Connecting,
-    InTransaction,
-    Committing,
-}
-
-fn failure(error: &rusqlite::Error, moment: Moment) -> Failure {
+/// `otherwise` is what an error means that neither says that the transaction failed nor is about the disk.
+fn failure(error: &rusqlite::Error, otherwise: FailureKind) -> Failure {
     let kind = match error.sqlite_error_code() {
         Some(
             ErrorCode::DatabaseBusy
@@ -246,14 +168,19 @@ fn failure(error: &rusqlite::Error, moment: Moment) -> Failure {
             | ErrorCode::ConstraintViolation
             | ErrorCode::OperationInterrupted
             | ErrorCode::OperationAborted,
-        ) if moment != Moment::Connecting => FailureKind::Aborted,
-        Some(ErrorCode::SystemIoFailure | ErrorCode::DiskFull | ErrorCode::OutOfMemory) => match moment {
-            Moment::Connecting => FailureKind::Refused,
-            Moment::InTransaction => FailureKind::Aborted,
-            Moment::Committing => FailureKind::Unknown,
-        },
-        _ => FailureKind::Refused,
+        ) => FailureKind::Aborted,
+        // Before the commit, whatever the disk did is rolled back.
+        Some(ErrorCode::SystemIoFailure | ErrorCode::DiskFull | ErrorCode::OutOfMemory)
+            if otherwise == FailureKind::Refused =>
+        {
+            FailureKind::Aborted
+        }
+        _ => otherwise,
     };
+    coded(kind, error)
+}
+
+fn coded(kind: FailureKind, error: &rusqlite::Error) -> Failure {
     let failure = Failure::new(kind, error.to_string());
     match error.sqlite_error() {
         Some(code) => failure.with_code(code_name(code.extended_code)),

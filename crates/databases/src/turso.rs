@@ -12,12 +12,10 @@ use tokio::runtime::{Builder, Runtime};
 use turso::{Connection, Error, Value};
 
 use crate::catalog::Catalog;
+use crate::embedded_sql::{self, SqlConnection, SqlSession};
 use crate::key_value::{locked_version, path_of};
-use crate::sql::{self, Query, TURSO};
-use crate::{
-    Answer, Database, Description, Failure, FailureKind, Session, Setting, Statement, StatementKind, Table,
-    Url,
-};
+use crate::sql::{Dialect, TURSO};
+use crate::{Database, Description, Failure, FailureKind, Session, Setting, StatementKind, Table, Url};
 
 const LOCK_TIMEOUT_MS: u64 = 5_000;
 
@@ -62,12 +60,12 @@ impl Turso {
         })
     }
 
-    fn session(&self) -> Result<TursoSession, Failure> {
+    fn connection(&self) -> Result<TursoConnection, Failure> {
         let refused = |error: Error| failure(&error, FailureKind::Refused);
         let (runtime, connection) = (runtime()?, self.database.connect().map_err(refused)?);
         connection.busy_timeout(self.lock_timeout).map_err(refused)?;
         runtime.block_on(connection.pragma_update("synchronous", self.synchronous)).map_err(refused)?;
-        Ok(TursoSession { connection, runtime, catalog: self.catalog.clone() })
+        Ok(TursoConnection { connection, runtime })
     }
 }
 
@@ -82,118 +80,64 @@ impl Database for Turso {
     }
 
     fn settings(&self) -> Vec<Setting> {
-        let names: &[&str] = if self.has_versions {
-            &["concurrent", "deferred", "immediate"]
-        } else {
-            &["deferred", "immediate"]
-        };
-        Setting::list(names, "deferred")
+        let mut settings = embedded_sql::settings::<TursoConnection>("deferred");
+        settings.retain(|setting| self.has_versions || setting.name != "concurrent");
+        settings
     }
 
     fn prepare(&self, tables: &[Table]) -> Result<(), Failure> {
         self.catalog.prepare(tables)?;
-        let session = self.session()?;
-        for table in tables {
-            session.run(&sql::drop_table(table, &TURSO), FailureKind::Refused)?;
-            session.run(&sql::create(table, &TURSO), FailureKind::Refused)?;
-            for query in sql::fill(table, &TURSO) {
-                session.query(&query)?;
-            }
-        }
-        Ok(())
+        embedded_sql::make_tables(&mut self.connection()?, tables)
     }
 
     fn connect(&self, _node: usize) -> Result<Box<dyn Session>, Failure> {
-        Ok(Box::new(self.session()?))
+        Ok(Box::new(SqlSession::new(self.connection()?, self.catalog.clone())))
     }
 
     fn supports(&self, kind: StatementKind) -> bool {
-        kind != StatementKind::ReadForUpdate
+        embedded_sql::supports(kind)
     }
 }
 
-struct TursoSession {
+struct TursoConnection {
     connection: Connection,
     runtime: Runtime,
-    catalog: Catalog,
 }
 
-impl Session for TursoSession {
-    fn begin(&mut self, setting: &Setting) -> Result<(), Failure> {
-        let text = match setting.name.as_str() {
-            "concurrent" => "BEGIN CONCURRENT",
-            "deferred" => "BEGIN DEFERRED",
-            "immediate" => "BEGIN IMMEDIATE",
-            other => return Err(Failure::refused(format!("turso has no setting {other}"))),
-        };
-        self.run(text, FailureKind::Aborted)
-    }
+impl SqlConnection for TursoConnection {
+    const PRODUCT: &'static str = "turso";
+    const DIALECT: &'static Dialect = &TURSO;
+    const BEGINS: &'static [(&'static str, &'static str)] = &[
+        ("concurrent", "BEGIN CONCURRENT"),
+        ("deferred", "BEGIN DEFERRED"),
+        ("immediate", "BEGIN IMMEDIATE"),
+    ];
 
-    fn execute(&mut self, statement: &Statement) -> Result<Answer, Failure> {
-        let answer = match statement {
-            Statement::Sql(text) => self.free_sql(text),
-            _ => sql::compile(statement, &TURSO, &self.catalog).and_then(|query| self.query(&query)),
-        };
-        answer.inspect_err(|_| self.roll_back())
-    }
-
-    fn commit(&mut self) -> Result<(), Failure> {
-        if !self.is_open() {
-            return Err(Failure::refused("no transaction is open"));
-        }
-        self.run("COMMIT", FailureKind::Unknown).inspect_err(|_| self.roll_back())
-    }
-
-    fn abort(&mut self) -> Result<(), Failure> {
-        if self.is_open() { self.run("ROLLBACK", FailureKind::Aborted) } else { Ok(()) }
-    }
-
-    fn id(&self) -> Option<u64> {
-        None
-    }
-}
-
-impl TursoSession {
-    fn is_open(&self) -> bool {
-        // An error would mean that the connection is closed, and with it the transaction.
-        self.connection.is_autocommit().is_ok_and(|is_autocommit| !is_autocommit)
-    }
-
-    fn run(&self, text: &str, otherwise: FailureKind) -> Result<(), Failure> {
+    fn run(&mut self, text: &str, otherwise: FailureKind) -> Result<(), Failure> {
         let done = self.runtime.block_on(self.connection.execute(text, ()));
-        done.map(|_| ()).map_err(|error| failure(&error, otherwise))
+        done.map(drop).map_err(|error| failure(&error, otherwise))
     }
 
-    fn query(&self, query: &Query) -> Result<Answer, Failure> {
+    fn count(&mut self, text: &str, parameters: &[Datum]) -> Result<u64, Failure> {
         let run = async {
-            let mut statement = self.connection.prepare_cached(&query.text).await?;
-            let parameters: Vec<Value> = query.parameters.iter().map(parameter).collect();
-            if query.returns_rows() {
-                return Ok(query.answer_rows(read_rows(&mut statement, parameters).await?));
-            }
-            Ok(query.answer_count(statement.execute(parameters).await?))
+            let mut statement = self.connection.prepare_cached(text).await?;
+            statement.execute(values(parameters)).await
         };
-        self.runtime.block_on(run).map_err(|error: Error| failure(&error, FailureKind::Refused))
+        self.runtime.block_on(run).map_err(|error| failure(&error, FailureKind::Refused))
     }
 
-    fn free_sql(&self, text: &str) -> Result<Answer, Failure> {
+    fn rows(&mut self, text: &str, parameters: &[Datum]) -> Result<Vec<Vec<Datum>>, Failure> {
         let run = async {
-            let mut statement = self.connection.prepare(text).await?;
-            if statement.column_count() == 0 {
-                return Ok(Answer::Count(statement.execute(()).await?));
-            }
-            let rows = read_rows(&mut statement, Vec::new()).await?;
-            Ok(Answer::Rows(rows.into_iter().map(sql::split_key).collect()))
+            let mut statement = self.connection.prepare_cached(text).await?;
+            read_rows(&mut statement, values(parameters)).await
         };
-        self.runtime.block_on(run).map_err(|error: Error| failure(&error, FailureKind::Refused))
+        self.runtime.block_on(run).map_err(|error| failure(&error, FailureKind::Refused))
     }
 
-    /// After a failure turso may or may not have rolled back itself.
-    fn roll_back(&self) {
-        if self.is_open() {
-            // A rollback that fails leaves the transaction to the end of the connection, which rolls it back.
-            let _ = self.run("ROLLBACK", FailureKind::Aborted);
-        }
+    fn returns_rows(&mut self, text: &str) -> Result<bool, Failure> {
+        let prepared = self.runtime.block_on(self.connection.prepare_cached(text));
+        let statement = prepared.map_err(|error| failure(&error, FailureKind::Refused))?;
+        Ok(statement.column_count() > 0)
     }
 }
 
@@ -220,7 +164,11 @@ fn datum(value: Value) -> Datum {
     }
 }
 
-fn parameter(datum: &Datum) -> Value {
+fn values(parameters: &[Datum]) -> Vec<Value> {
+    parameters.iter().map(value).collect()
+}
+
+fn value(datum: &Datum) -> Value {
     match datum {
         Datum::Nil => Value::Null,
         Datum::Int(int) => Value::Integer(*int),

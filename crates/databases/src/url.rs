@@ -1,6 +1,7 @@
 //! Where a database is, and the password, which is never shown.
 //!
-//! `postgres://user:password@host:port/database?name=value`, or a scheme with a path: `sqlite:PATH?mode=wal`.
+//! `postgres://user:password@host:port/database?name=value`, or a scheme with a path: `sqlite:PATH?mode=wal`. A path
+//! that begins with a slash may have an empty host before it, `sqlite:///tmp/test.db`, and is taken as it stands.
 //! The password comes from the URL or from the environment; neither `Display` nor `Debug` shows it, and
 //! [`Url::scrub`] takes it out of what a database says.
 
@@ -8,6 +9,9 @@ use std::fmt;
 
 use crate::Failure;
 use crate::secrets::{HIDDEN, hide_secrets, is_telling};
+
+/// What is on a server: after three slashes comes a name there, not a path here.
+const SERVER_SCHEMES: [&str; 4] = ["postgres", "postgresql", "mysql", "mariadb"];
 
 /// Where a database is.
 #[derive(Clone, PartialEq, Eq)]
@@ -45,6 +49,9 @@ impl Url {
             parameters: Vec::new(),
         };
         match rest.strip_prefix("//") {
+            Some(path) if path.starts_with('/') && !SERVER_SCHEMES.contains(&scheme) => {
+                url.read_local(path)?
+            }
             Some(rest) => url.read_server(rest)?,
             None => url.read_local(rest)?,
         }
@@ -220,7 +227,9 @@ impl fmt::Display for Url {
             if let Some(port) = self.port {
                 write!(out, ":{port}")?;
             }
-            out.write_str("/")?;
+            if !self.path.is_empty() {
+                out.write_str("/")?;
+            }
         }
         match self.scheme == "exec" {
             true => out.write_str(&hide_secrets(&self.path))?,
@@ -281,6 +290,8 @@ mod tests {
         assert_eq!(url.password(&[]).as_deref(), Some("p@ss:w@rd"));
         assert_eq!(url.number("lock-timeout-ms").unwrap(), Some(50));
         assert_eq!(url.to_string(), "postgres://ann:***@[::1]:5433/test?lock-timeout-ms=50");
+        let url = Url::parse("mariadb:///test").unwrap();
+        assert_eq!((url.host(), url.path()), (None, "test"));
     }
 
     #[test]
@@ -324,6 +335,11 @@ mod tests {
         assert!(url.allow_parameters(&["mode"]).is_ok());
         let refused = url.allow_parameters(&["cache"]).unwrap_err().message;
         assert!(refused.contains("`mode`") && !refused.contains("wal"), "{refused}");
+        for text in ["sqlite:/tmp/100%@.db?mode=wal", "sqlite:///tmp/100%@.db?mode=wal"] {
+            let url = Url::parse(text).unwrap();
+            assert_eq!((url.host(), url.path(), url.parameter("mode")), (None, "/tmp/100%@.db", Some("wal")));
+            assert_eq!(url.to_string(), "sqlite:/tmp/100%@.db?mode=wal");
+        }
         let program = Url::parse("exec:python3 a.py --what?x=1").unwrap();
         assert_eq!(program.path(), "python3 a.py --what?x=1");
     }

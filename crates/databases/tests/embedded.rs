@@ -64,6 +64,13 @@ fn redb_waits_for_the_writer_before_but_not_for_ever() {
     assert_eq!(integer(transaction(&mut *two, &setting, &[tables.read(1)]).remove(0)), 1);
 }
 
+#[test]
+fn urls_open_the_path_that_they_name() {
+    for scheme in ["sqlite", "fjall", "redb"] {
+        check_urls(scheme);
+    }
+}
+
 /// The reference program in Python, where there is a Python.
 #[test]
 fn the_reference_program() {

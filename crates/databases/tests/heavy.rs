@@ -21,6 +21,7 @@ fn check_at(database: &dyn databases::Database, name: &str, has_write_skew: bool
 #[test]
 fn duckdb_in_a_file() {
     check_at(&*database(&format!("duckdb:{}", place("duckdb"))), "snapshot", true);
+    check_urls("duckdb");
 }
 
 #[cfg(feature = "duckdb")]
@@ -36,12 +37,14 @@ fn slatedb() {
     assert_eq!(default_setting(&*database).name, "snapshot");
     check_at(&*database, "snapshot", true);
     check_at(&*database, "serializable", false);
+    check_urls("slatedb");
 }
 
 #[cfg(feature = "surrealkv")]
 #[test]
 fn surrealkv() {
     check_at(&*database(&format!("surrealkv:{}", place("surrealkv"))), "snapshot", true);
+    check_urls("surrealkv");
 }
 
 #[cfg(feature = "turso")]
@@ -61,6 +64,7 @@ fn turso_with_a_write_ahead_log() {
     for name in ["deferred", "immediate"] {
         check_at(&*database, name, false);
     }
+    check_urls("turso");
     let said = databases::open(&[databases::Url::parse("turso:/tmp/x?mode=delete").unwrap()]);
     assert!(said.err().unwrap().message.contains("mvcc or wal"));
 }

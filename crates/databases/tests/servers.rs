@@ -6,12 +6,16 @@ mod suite;
 
 use std::time::{Duration, Instant};
 
-use databases::{Database, FailureKind};
+use databases::{Database, FailureKind, Url, open};
 use suite::*;
 
+/// The server that a variable names, as both nodes of a database.
 fn server(variable: &str) -> Option<Box<dyn Database>> {
     match std::env::var(variable) {
-        Ok(url) if !url.is_empty() => Some(database(&url)),
+        Ok(url) if !url.is_empty() => {
+            let url = Url::parse(&url).unwrap();
+            Some(open(&[url.clone(), url]).unwrap_or_else(|failure| panic!("{failure}")))
+        }
         _ => {
             eprintln!("skipped: {variable} names no server");
             None
@@ -64,8 +68,9 @@ fn check_all(database: &dyn Database, settings: &[(&str, bool, bool)]) {
 fn check_watcher(database: &dyn Database, name: &str) {
     let setting = setting(database, name);
     let tables = Tables::prepare(database, "watcher");
-    let mut watcher = database.watcher().expect("this server has views of its locks");
-    let (mut holder, mut waiter) = (database.connect(0).unwrap(), database.connect(0).unwrap());
+    assert!(database.watcher(2).is_none(), "there are two nodes");
+    let mut watcher = database.watcher(1).expect("this server has views of its locks");
+    let (mut holder, mut waiter) = (database.connect(0).unwrap(), database.connect(1).unwrap());
     let (holder_id, waiter_id) = (holder.id().unwrap(), waiter.id().unwrap());
     holder.begin(&setting).unwrap();
     holder.execute(&tables.write(1, 1)).unwrap();

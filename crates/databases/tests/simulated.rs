@@ -55,7 +55,7 @@ fn two_phase_locking_waits_and_a_watcher_sees_it() {
     let database = database("sim:two-phase-locking?lock-timeout-ms=5000");
     let setting = default_setting(&*database);
     let tables = Tables::prepare(&*database, "wait");
-    let mut watcher = database.watcher().unwrap();
+    let mut watcher = database.watcher(0).unwrap();
     let (mut one, mut two) = (database.connect(0).unwrap(), database.connect(0).unwrap());
     let two_id = two.id().unwrap();
     one.begin(&setting).unwrap();

@@ -29,7 +29,9 @@ pub(crate) struct Reply {
 /// A session and the way to its thread, which ends when this is dropped and the session answers.
 pub(crate) struct Client {
     pub id: ClientId,
-    /// The server's id of the session.
+    /// Which node it is connected to.
+    pub node: usize,
+    /// The node's id of the session.
     pub session: Option<u64>,
     requests: Sender<Request>,
 }
@@ -48,7 +50,7 @@ impl Client {
         let thread = std::thread::Builder::new().name(format!("session {}", id.0));
         let started = thread.spawn(move || serve(session, id, &inbox, &replies));
         started.map_err(|error| Failure::refused(format!("no thread for a session: {error}")))?;
-        Ok(Client { id, session: session_id, requests })
+        Ok(Client { id, node, session: session_id, requests })
     }
 
     /// Asks; the answer comes as a [`Reply`].

@@ -91,7 +91,7 @@ impl Line {
 
     fn found(&self, report: &Report) -> String {
         let Some(row) = report.rows.iter().find(|row| row.setting.name == self.setting) else {
-            return "no such setting was asked".to_owned();
+            return "nothing: no such setting was asked".to_owned();
         };
         if let Some(place) = report.suites.iter().position(|suite| suite.name == self.subject) {
             return row.counts(place).to_string();
@@ -100,7 +100,7 @@ impl Line {
         match of_schedule.next() {
             Some((_, _, Finding::Ran(ran))) => ran.1.cell.word().to_owned(),
             Some((_, _, Finding::Refused(_))) => "refused".to_owned(),
-            None => "no such schedule was asked".to_owned(),
+            None => "nothing: no such schedule was asked (--all lists those that were)".to_owned(),
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use databases::{Answer, Database, Failure, FailureKind, Predicate, Session, Setting, Statement};
+use databases::{Answer, Database, Failure, FailureKind, Session, Setting, Statement, Where};
 use history::Datum;
 
 use crate::{Schedule, TABLE};
@@ -103,7 +103,7 @@ fn strongest(settings: &[Setting]) -> Setting {
 
 fn all_rows(session: &mut dyn Session, setting: &Setting) -> Result<Rows, Failure> {
     session.begin(setting)?;
-    let everything = Statement::Select { table: TABLE.to_owned(), predicate: Predicate::All };
+    let everything = Statement::Select { table: TABLE.to_owned(), predicate: Where::All };
     let answer = session.execute(&everything)?;
     session.commit()?;
     match answer {

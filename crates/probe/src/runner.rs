@@ -205,8 +205,8 @@ impl<'p, 'd> Performance<'p, 'd> {
     fn look(&mut self) -> Result<(), Failure> {
         for place in 0..self.sessions.len() {
             let State::Asked(since) = self.sessions[place].state else { continue };
-            let session = self.runner.clients[place].session;
-            if self.runner.lookout.is_waiting(session, since.elapsed())? {
+            let Client { node, session, .. } = self.runner.clients[place];
+            if self.runner.lookout.is_waiting(node, session, since.elapsed())? {
                 self.sessions[place].state = State::Waiting;
                 if !self.sessions[place].has_waited {
                     self.sessions[place].has_waited = true;

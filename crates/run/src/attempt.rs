@@ -5,11 +5,10 @@
 //! The transaction is recorded as begun when its first statement was answered: most databases take their snapshot with
 //! the first statement, whatever they answer to `BEGIN`.
 
-use databases::{Answer, Comparison, Database, Failure, Predicate, Session, Statement, StatementKind};
+use databases::{Answer, Comparison, Database, Failure, Session, Statement, StatementKind, Where};
 use history::{Bound, Change, Datum};
 use record::SessionRecorder;
 
-use crate::condition;
 use crate::nemesis::Disturbance;
 use crate::relation::{Relation, numbers};
 
@@ -132,7 +131,7 @@ impl<'a> Attempt<'a> {
                 Statement::Write { table, key: key.clone(), column, value }
             }
             Err(values) if self.abilities.updates => {
-                let predicate = Predicate::Compare("k".to_owned(), Comparison::Equal, key.clone());
+                let predicate = Where::Compare("k".to_owned(), Comparison::Equal, key.clone());
                 Statement::Update { table, predicate, set: names.zip(values).collect() }
             }
             Err(values) => Statement::Put { table, key: key.clone(), values },
@@ -196,7 +195,7 @@ impl<'a> Attempt<'a> {
 
     /// The rows that satisfy a condition, recorded as a read of each row that was there: for conditions on columns
     /// that never change.
-    pub fn rows_where(&mut self, relation: &Relation, predicate: Predicate) -> Result<Vec<KeyedRow>, Stop> {
+    pub fn rows_where(&mut self, relation: &Relation, predicate: Where) -> Result<Vec<KeyedRow>, Stop> {
         let statement = Statement::Select { table: relation.name().to_owned(), predicate };
         let rows = rows_of(self.execute(&statement)?)?;
         self.note_rows(relation, &rows);
@@ -204,14 +203,14 @@ impl<'a> Attempt<'a> {
     }
 
     /// The rows that satisfy a condition, recorded as a read by predicate; for a workload of one table.
-    pub fn select(&mut self, relation: &Relation, predicate: &Predicate) -> Result<Vec<KeyedRow>, Stop> {
+    pub fn select(&mut self, relation: &Relation, predicate: &Where) -> Result<Vec<KeyedRow>, Stop> {
         let table = relation.name().to_owned();
         let rows = rows_of(self.execute(&Statement::Select { table, predicate: predicate.clone() })?)?;
         let recorded: Vec<_> = rows
             .iter()
             .map(|(key, values)| (relation.recorded_key(key), relation.recorded_value(values), false))
             .collect();
-        let predicate = condition::recorded(predicate);
+        let predicate = predicate.to_datum();
         self.note(|recorder| recorder.predicate_read(&predicate, Some(&recorded)));
         Ok(rows)
     }
@@ -220,7 +219,7 @@ impl<'a> Attempt<'a> {
     pub fn update(
         &mut self,
         relation: &Relation,
-        predicate: &Predicate,
+        predicate: &Where,
         set: &[(String, Datum)],
     ) -> Result<(), Stop> {
         let table = relation.name().to_owned();
@@ -232,7 +231,7 @@ impl<'a> Attempt<'a> {
             Ok(Answer::Count(count)) => Some(count),
             _ => None,
         };
-        let predicate = condition::recorded(predicate);
+        let predicate = predicate.to_datum();
         self.note(|recorder| recorder.predicate_write(&predicate, &change, count));
         answer.map(drop)
     }

@@ -3,7 +3,7 @@
 //! It shows what became of writes that nobody read, and of transactions of unknown outcome. Keys that could exist and
 //! do not are recorded as absent where they are known.
 
-use databases::{Database, FailureKind, Predicate, Session, Setting};
+use databases::{Database, FailureKind, Session, Setting, Where};
 use history::{Bound, Datum};
 use record::{Recorder, SessionRecorder};
 
@@ -75,7 +75,7 @@ fn attempt(
 
 fn read_table(attempt: &mut Attempt<'_>, relation: &Relation) -> Result<Vec<KeyedRow>, Stop> {
     if relation.is_by_condition {
-        return attempt.select(relation, &Predicate::All);
+        return attempt.select(relation, &Where::All);
     }
     if attempt.abilities().ranges {
         let rows = attempt.rows(relation, Bound::Unbounded, Bound::Unbounded)?;

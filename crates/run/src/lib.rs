@@ -10,7 +10,6 @@
 
 mod attempt;
 mod client;
-mod condition;
 mod error;
 mod final_read;
 pub mod forbidden;

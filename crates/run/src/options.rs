@@ -5,11 +5,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use databases::{Database, Setting};
 use drive::simulate::{Config, Duplicates, KeyDistribution};
 
 use crate::nemesis::Schedule;
 use crate::quantity::{duration, number, span};
-use crate::runner::Pace;
+use crate::runner::{Job, Pace};
 use crate::workload::{self, Named, Workload};
 
 /// Settings by name. Only `db` and `level` have more than one value.
@@ -147,6 +148,35 @@ impl Options {
         self.shape.transactions = 1;
         self.build()?;
         Ok(self)
+    }
+
+    /// The isolation setting of a database that these options name, or the database's own default.
+    pub fn choose_setting(&self, database: &dyn Database) -> Result<Setting, String> {
+        let settings = database.settings();
+        let found = match &self.isolation {
+            Some(name) => settings.iter().find(|setting| setting.name == *name),
+            None => settings.iter().find(|setting| setting.is_default).or(settings.first()),
+        };
+        found.cloned().ok_or_else(|| {
+            let names: Vec<_> = settings.iter().map(|setting| setting.name.as_str()).collect();
+            format!(
+                "{} has no isolation setting {:?}; there are {}",
+                database.describe().product,
+                self.isolation.as_deref().unwrap_or_default(),
+                names.join(", ")
+            )
+        })
+    }
+
+    /// What is to be run on a database, at a setting of it.
+    pub fn job<'j>(
+        &'j self,
+        database: &'j dyn Database,
+        setting: &'j Setting,
+        workload: &'j dyn Workload,
+    ) -> Job<'j> {
+        let Self { shape, pace, nemesis, .. } = self;
+        Job { database, setting, workload, sessions: shape.sessions, pace: *pace, nemesis, seed: shape.seed }
     }
 
     /// The workload in its shape.

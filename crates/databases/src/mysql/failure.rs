@@ -34,9 +34,10 @@ pub(super) fn failure(error: &Error, moment: Moment, url: &Url) -> Failure {
             let kind = kind(said.code, &said.state, moment);
             Failure::new(kind, scrub(&said.message)).with_code(said.code.to_string())
         }
-        Error::IoError(_) | Error::CodecError(_) | Error::DriverError(_) => {
-            Failure::new(moment.lost(), scrub(&error.to_string()))
-        }
+        // What these say of themselves is wrapped in the names of types.
+        Error::IoError(inner) => Failure::new(moment.lost(), scrub(&inner.to_string())),
+        Error::CodecError(inner) => Failure::new(moment.lost(), scrub(&inner.to_string())),
+        Error::DriverError(inner) => Failure::new(moment.lost(), scrub(&inner.to_string())),
         _ if moment == Moment::Committing => Failure::new(FailureKind::Unknown, scrub(&error.to_string())),
         _ => Failure::refused(scrub(&error.to_string())),
     }

@@ -69,13 +69,13 @@ fn ranges_and_predicates() {
         &POSTGRES,
         r#"SELECT "k", "v", "n" FROM "t" WHERE "k" >= $1 AND "k" < $2 ORDER BY "k" <- 1 5"#,
     );
-    let predicate = Predicate::Or(vec![
-        Predicate::Not(Box::new(Predicate::Modulo("n".into(), 3, 0))),
-        Predicate::And(vec![
-            Predicate::Compare("k".into(), Comparison::GreaterOrEqual, 4.into()),
-            Predicate::In("n".into(), vec![1.into(), 2.into()]),
+    let predicate = Where::Or(vec![
+        Where::Not(Box::new(Where::Modulo("n".into(), 3, 0))),
+        Where::And(vec![
+            Where::Compare("k".into(), Comparison::GreaterOrEqual, 4.into()),
+            Where::In("n".into(), vec![1.into(), 2.into()]),
         ]),
-        Predicate::In("n".into(), vec![]),
+        Where::In("n".into(), vec![]),
     ]);
     let update = Statement::Update { table: t(), predicate, set: vec![("v".into(), "b".into())] };
     check(

@@ -39,6 +39,28 @@ pub fn place(name: &str) -> String {
     path.display().to_string()
 }
 
+/// Every form of a URL opens the path that it names: one in the current folder, or an absolute one.
+pub fn check_urls(scheme: &str) {
+    let absolute = place(&format!("urls-{scheme}"));
+    // Tests run in the folder of their crate, so the way up from it is a relative path to the same place.
+    let up = "../".repeat(std::env::current_dir().unwrap().components().count());
+    let relative = format!("{up}{}", absolute.trim_start_matches('/'));
+    for url in
+        [&format!("{scheme}:{absolute}"), &format!("{scheme}://{absolute}"), &format!("{scheme}:{relative}")]
+    {
+        place(&format!("urls-{scheme}"));
+        let database = database(url);
+        database
+            .prepare(&[Table::of_integers("t", [(1, 0)])])
+            .unwrap_or_else(|failure| panic!("{url}: {failure}"));
+        drop(database);
+        assert!(std::path::Path::new(&absolute).exists(), "{url} opened something else");
+    }
+    place(&format!("urls-{scheme}"));
+    let refused = open(&[Url::parse(&format!("{scheme}://test.db")).unwrap()]).err().unwrap();
+    assert!(refused.message.contains("no host"), "{refused}");
+}
+
 /// The tables that the suite uses; the names have the test in them, as tests share a server.
 pub struct Tables {
     pub register: String,

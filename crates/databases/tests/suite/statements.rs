@@ -1,7 +1,7 @@
 //! Every kind of statement, in transactions that commit and that do not; and failures by their meaning.
 
 use databases::{
-    Answer, Comparison, Database, FailureKind, Predicate, Setting, Statement, StatementKind, list_elements,
+    Answer, Comparison, Database, FailureKind, Setting, Statement, StatementKind, Where, list_elements,
 };
 use history::{Bound, Datum};
 
@@ -94,32 +94,32 @@ fn check_predicates(database: &dyn Database, setting: &Setting, tables: &Tables)
     let mut session = database.connect(0).unwrap();
     let table = || tables.rows.clone();
     let n = || "n".to_owned();
-    let is_colour = |colour: &str| Predicate::Compare("colour".into(), Comparison::Equal, colour.into());
-    let found = |predicate: Predicate| Statement::Select { table: table(), predicate };
+    let is_colour = |colour: &str| Where::Compare("colour".into(), Comparison::Equal, colour.into());
+    let found = |predicate: Where| Statement::Select { table: table(), predicate };
     let answers = transaction(
         &mut *session,
         setting,
         &[
-            found(Predicate::Modulo(n(), 2, 0)),
-            found(Predicate::Between(n(), 3.into(), 6.into())),
-            found(Predicate::In("k".into(), vec!["b".into(), "f".into(), "z".into()])),
-            found(Predicate::Not(Box::new(Predicate::Or(vec![
-                Predicate::Compare(n(), Comparison::Less, 3.into()),
-                Predicate::Compare("k".into(), Comparison::GreaterOrEqual, "e".into()),
+            found(Where::Modulo(n(), 2, 0)),
+            found(Where::Between(n(), 3.into(), 6.into())),
+            found(Where::In("k".into(), vec!["b".into(), "f".into(), "z".into()])),
+            found(Where::Not(Box::new(Where::Or(vec![
+                Where::Compare(n(), Comparison::Less, 3.into()),
+                Where::Compare("k".into(), Comparison::GreaterOrEqual, "e".into()),
             ])))),
-            found(Predicate::And(vec![Predicate::All, is_colour("red")])),
-            found(Predicate::In(n(), vec![])),
+            found(Where::And(vec![Where::All, is_colour("red")])),
+            found(Where::In(n(), vec![])),
             Statement::Update {
                 table: table(),
-                predicate: Predicate::Compare(n(), Comparison::Greater, 3.into()),
+                predicate: Where::Compare(n(), Comparison::Greater, 3.into()),
                 set: vec![(n(), 0.into()), ("colour".into(), "black".into())],
             },
             found(is_colour("black")),
             Statement::DeleteWhere {
                 table: table(),
-                predicate: Predicate::Compare(n(), Comparison::NotEqual, 0.into()),
+                predicate: Where::Compare(n(), Comparison::NotEqual, 0.into()),
             },
-            found(Predicate::All),
+            found(Where::All),
         ],
     );
     let keys = |answer: &Answer| match answer {

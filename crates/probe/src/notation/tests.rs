@@ -1,6 +1,6 @@
 //! The notation: what it means, and what it says about what it does not understand.
 
-use databases::{ColumnType, Predicate};
+use databases::{ColumnType, Where};
 use expect_test::{Expect, expect};
 
 use super::*;
@@ -46,13 +46,12 @@ fn columns_have_names() {
 fn predicates_are_read() {
     let text = "schedule a\nsteps p1[k>0 and k<2 or v%3=0] d1[k in 1 2] u1[all]=5 c1";
     let schedules = parse(text).unwrap();
-    let Action::Ask(Statement::Select { predicate: Predicate::Or(parts), .. }) =
-        &schedules[0].steps[0].action
+    let Action::Ask(Statement::Select { predicate: Where::Or(parts), .. }) = &schedules[0].steps[0].action
     else {
         panic!("a select")
     };
-    assert_eq!(parts[1], Predicate::Modulo("v".into(), 3, 0));
-    assert!(matches!(&parts[0], Predicate::And(terms) if terms.len() == 2));
+    assert_eq!(parts[1], Where::Modulo("v".into(), 3, 0));
+    assert!(matches!(&parts[0], Where::And(terms) if terms.len() == 2));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! in a random range. Columns hold 0 to 9,999 at first and get such values later; the second digit group of a written
 //! value makes it unique, so that a value names its statement.
 
-use databases::{Predicate, StatementKind};
+use databases::{StatementKind, Where};
 use drive::random::Random;
 use drive::simulate::Config;
 use history::Datum;
@@ -99,11 +99,11 @@ impl PredicateClient<'_> {
         if self.random.chance(0.5) { "v1".to_owned() } else { "v2".to_owned() }
     }
 
-    fn predicate(&mut self) -> Predicate {
+    fn predicate(&mut self) -> Where {
         let column = self.column();
         let width = 1 + self.random.below(WIDEST);
         let from = self.random.below(SPREAD - width) as i64 * UNIQUE;
-        Predicate::Between(column, Datum::Int(from), Datum::Int(from + width as i64 * UNIQUE - 1))
+        Where::Between(column, Datum::Int(from), Datum::Int(from + width as i64 * UNIQUE - 1))
     }
 
     fn change(&mut self) -> Vec<(String, Datum)> {

@@ -6,7 +6,7 @@
 //! the other looked at, no order explains both: write skew by predicate (G2), which no read of a single row shows.
 //! With eight rooms of which two to four are looked at, about one overlapping pair in five does.
 
-use databases::{Predicate, StatementKind};
+use databases::{StatementKind, Where};
 use drive::random::Random;
 use drive::simulate::Config;
 use history::Datum;
@@ -91,10 +91,10 @@ impl Client for RoomsClient<'_> {
 }
 
 impl RoomsClient<'_> {
-    fn neighbouring_rooms(&mut self) -> Predicate {
+    fn neighbouring_rooms(&mut self) -> Where {
         let count = FEWEST + self.random.below(MOST - FEWEST + 1);
         let first = self.random.below(ROOMS - count + 1) as i64;
-        Predicate::Between("room".to_owned(), Datum::Int(first), Datum::Int(first + count as i64 - 1))
+        Where::Between("room".to_owned(), Datum::Int(first), Datum::Int(first + count as i64 - 1))
     }
 
     /// Somebody of this session: every `sessions`-th person, or one shared with others if there are too few.

@@ -13,7 +13,7 @@ use history::{History, Index};
 use record::Recorder;
 use run::forbidden::{facts, forbids, is_of_single_reads};
 use run::options::{Options, Settings};
-use run::{Control, Job, Summary};
+use run::{Control, Summary};
 use verify::{Limit, Verdict};
 
 /// A folder that is removed at the end.
@@ -63,25 +63,12 @@ pub fn drive_on(nodes: Vec<String>, settings: &str) -> Ran {
 fn drive_with(options: &Options) -> Ran {
     let urls: Vec<Url> = options.db.iter().map(|url| Url::parse(url).unwrap()).collect();
     let database = databases::open(&urls).unwrap();
-    let settings = database.settings();
-    let wanted = |name: &str| settings.iter().find(|setting| setting.name == name).expect("no such setting");
-    let setting = match &options.isolation {
-        Some(name) => wanted(name),
-        None => settings.iter().find(|setting| setting.is_default).unwrap_or(&settings[0]),
-    };
+    let setting = options.choose_setting(database.as_ref()).unwrap();
     let folder = Folder::new();
     let file = folder.file("history.jsonl");
     let recorder = Recorder::create(&file).unwrap();
     let workload = options.build().unwrap();
-    let job = Job {
-        database: database.as_ref(),
-        setting,
-        workload: workload.as_ref(),
-        sessions: options.shape.sessions,
-        pace: options.pace,
-        nemesis: &options.nemesis,
-        seed: options.shape.seed,
-    };
+    let job = options.job(database.as_ref(), &setting, workload.as_ref());
     let control = Control { is_stopped: &|| false, progress: &|_| {} };
     let summary = run::run(&job, Some(&recorder), None, &control).unwrap();
     let loaded = formats::read(&formats::Input::Path(file), &formats::ReadOptions::default()).unwrap();

@@ -50,9 +50,10 @@ impl Comparison {
     }
 }
 
-/// A condition on a row.
+/// Which rows a statement is about. What a history says that a statement was about is a `history::Predicate`, which may
+/// be more than a database is asked here; [`Where::to_datum`] is the way there.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Predicate {
+pub enum Where {
     /// Every row.
     All,
     /// A column, or `k` for the key, compared with a value.
@@ -64,14 +65,14 @@ pub enum Predicate {
     /// An integer column leaves this remainder when divided by this positive number: `column, divisor, remainder`.
     Modulo(String, i64, i64),
     /// All of these.
-    And(Vec<Predicate>),
+    And(Vec<Where>),
     /// One of these.
-    Or(Vec<Predicate>),
+    Or(Vec<Where>),
     /// Not this.
-    Not(Box<Predicate>),
+    Not(Box<Where>),
 }
 
-impl Predicate {
+impl Where {
     /// As a history carries it: a list that begins with an operator (`docs/formats/predicates.md`).
     pub fn to_datum(&self) -> Datum {
         let list = |items: Vec<Datum>| Datum::List(items.into());
@@ -178,15 +179,15 @@ mod tests {
     fn the_data_means_the_same() {
         let v = || "v".to_owned();
         let predicates = [
-            Predicate::All,
-            Predicate::Compare(v(), Comparison::NotEqual, 3.into()),
-            Predicate::Compare("k".into(), Comparison::GreaterOrEqual, 5.into()),
-            Predicate::Between(v(), 2.into(), 4.into()),
-            Predicate::In(v(), vec![1.into(), 7.into()]),
-            Predicate::Modulo(v(), 3, 1),
-            Predicate::Not(Box::new(Predicate::Or(vec![
-                Predicate::And(vec![]),
-                Predicate::Compare(v(), Comparison::Less, 2.into()),
+            Where::All,
+            Where::Compare(v(), Comparison::NotEqual, 3.into()),
+            Where::Compare("k".into(), Comparison::GreaterOrEqual, 5.into()),
+            Where::Between(v(), 2.into(), 4.into()),
+            Where::In(v(), vec![1.into(), 7.into()]),
+            Where::Modulo(v(), 3, 1),
+            Where::Not(Box::new(Where::Or(vec![
+                Where::And(vec![]),
+                Where::Compare(v(), Comparison::Less, 2.into()),
             ]))),
         ];
         for predicate in predicates {
@@ -202,17 +203,17 @@ mod tests {
 
     #[test]
     fn no_key_outside_its_range_satisfies_a_predicate() {
-        let k = |comparison, key: i64| Predicate::Compare("k".into(), comparison, key.into());
+        let k = |comparison, key: i64| Where::Compare("k".into(), comparison, key.into());
         let cases = [
-            (Predicate::All, "..."),
+            (Where::All, "..."),
             (k(Comparison::Equal, 3), "[3, 3]"),
-            (Predicate::And(vec![k(Comparison::Greater, 2), k(Comparison::LessOrEqual, 6)]), "(2, 6]"),
-            (Predicate::And(vec![k(Comparison::GreaterOrEqual, 2), k(Comparison::Greater, 2)]), "(2, ..."),
-            (Predicate::And(vec![k(Comparison::Less, 9), k(Comparison::Less, 4)]), "..., 4)"),
-            (Predicate::In("k".into(), vec![7.into(), 5.into()]), "[5, 7]"),
-            (Predicate::Between("k".into(), 5.into(), 2.into()), "[5, 2]"),
-            (Predicate::Or(vec![k(Comparison::Equal, 1), k(Comparison::Equal, 8)]), "..."),
-            (Predicate::Not(Box::new(k(Comparison::Equal, 1))), "..."),
+            (Where::And(vec![k(Comparison::Greater, 2), k(Comparison::LessOrEqual, 6)]), "(2, 6]"),
+            (Where::And(vec![k(Comparison::GreaterOrEqual, 2), k(Comparison::Greater, 2)]), "(2, ..."),
+            (Where::And(vec![k(Comparison::Less, 9), k(Comparison::Less, 4)]), "..., 4)"),
+            (Where::In("k".into(), vec![7.into(), 5.into()]), "[5, 7]"),
+            (Where::Between("k".into(), 5.into(), 2.into()), "[5, 2]"),
+            (Where::Or(vec![k(Comparison::Equal, 1), k(Comparison::Equal, 8)]), "..."),
+            (Where::Not(Box::new(k(Comparison::Equal, 1))), "..."),
         ];
         for (predicate, expected) in cases {
             let (from, to) = predicate.key_range();
