@@ -18,7 +18,7 @@ use crate::small::{Object, Outcome, SmallHistory, SmallTimes, SmallTxn, Value, o
 pub enum ConvertError {
     /// More transactions than can be tried in every order.
     TooManyTxns(usize),
-    /// An operation on lists, ranges or predicates, which levels do not speak of.
+    /// An operation on lists, ranges or predicates, or one with a recorded version, of which levels do not speak.
     UnsupportedOp(OpId),
 }
 
@@ -32,7 +32,9 @@ impl fmt::Display for ConvertError {
                     MAX_TXNS - 1
                 )
             }
-            Self::UnsupportedOp(op) => write!(out, "operation {} is not a read or write of one key", op.0),
+            Self::UnsupportedOp(op) => {
+                write!(out, "operation {} is not just a read or write of one key", op.0)
+            }
         }
     }
 }
@@ -110,6 +112,9 @@ fn small_txn(history: &History, txn: TxnId) -> Result<SmallTxn, ConvertError> {
         commit_response: times.commit_response.filter(|_| small.outcome == Outcome::Committed),
     };
     for (id, op) in history.ops(txn) {
+        if history.op_version(id).is_some() {
+            return Err(ConvertError::UnsupportedOp(id));
+        }
         match op {
             Op::Read { value: None, .. } => {}
             Op::Read { key, value: Some(value) } => read(&mut small, key.index(), value.0),

@@ -140,12 +140,12 @@ impl Question {
         match (level.framework, &level.visible) {
             (Framework::CommitOrder, Some(visible)) => {
                 self.ordered(&level.order);
-                if visible.mentions(Base::Earlier) {
-                    self.whole(&level.demand());
-                } else {
-                    self.edges(visible);
-                    self.whole(&level.require);
+                match visible {
+                    Rel::Base(Base::Earlier) => self.edges_of_earlier(),
+                    visible if visible.mentions(Base::Earlier) => return self.whole(&level.demand()),
+                    visible => self.edges_of(visible),
                 }
+                self.whole(&level.require);
             }
             _ => {
                 self.whole(&level.axioms());
@@ -177,8 +177,19 @@ impl Question {
         }
     }
 
-    fn edges(&mut self, visible: &Rel) {
+    fn edges_of(&mut self, visible: &Rel) {
         let table = Evaluator::new(&mut self.grounding.with(&mut self.circuit)).table(visible);
+        self.edges(|_, _, edge| table.at(&[edge.writer, edge.reader]));
+    }
+
+    /// A transaction sees those that it has read from before the read in question.
+    fn edges_of_earlier(&mut self) {
+        self.edges(|grounding, circuit, edge| {
+            grounding.reads_then(circuit, &[edge.object, edge.writer, edge.source, edge.reader])
+        });
+    }
+
+    fn edges(&mut self, sees: impl Fn(&Grounding, &mut Circuit, &Edge) -> Lit) {
         let count = self.grounding.txn_count();
         for reader in 1..count {
             for object in 0..self.grounding.objects {
@@ -188,19 +199,24 @@ impl Question {
                         continue;
                     }
                     for writer in (0..count).filter(|&writer| writer != source) {
-                        let writes = self.grounding.writes(object, writer);
-                        let sees = self.circuit.and(writes, table.at(&[writer, reader]));
-                        let guard = self.circuit.and(reads, sees);
-                        let fact = self.circuit.implies(guard, self.grounding.before[writer][source]);
-                        let place = |txn| self.grounding.place(txn);
-                        let reader = place(reader).expect("not initial");
-                        let reason =
-                            Reason::Edge { reader, object, source: place(source), writer: place(writer) };
-                        self.switched(fact, reason);
+                        let edge = Edge { reader, object, source, writer };
+                        let sees = sees(&self.grounding, &mut self.circuit, &edge);
+                        self.edge(&edge, reads, sees);
                     }
                 }
             }
         }
+    }
+
+    fn edge(&mut self, edge: &Edge, reads: Lit, sees: Lit) {
+        let &Edge { reader, object, source, writer } = edge;
+        let sees = self.circuit.and(self.grounding.writes(object, writer), sees);
+        let guard = self.circuit.and(reads, sees);
+        let fact = self.circuit.implies(guard, self.grounding.before[writer][source]);
+        let place = |txn| self.grounding.place(txn);
+        let reader = place(reader).expect("not initial");
+        let reason = Reason::Edge { reader, object, source: place(source), writer: place(writer) };
+        self.switched(fact, reason);
     }
 
     fn answer(mut self, history: &SmallHistory, level: &Level) -> Answer {
@@ -224,6 +240,15 @@ impl Question {
         let kept = self.switches.into_iter().filter(|(switch, _)| switches.contains(switch));
         Answer::Forbidden(kept.map(|(_, reason)| reason).collect())
     }
+}
+
+/// A reader that read an object from a source, and another writer of the object; transactions as the grounding has
+/// them.
+struct Edge {
+    reader: usize,
+    object: usize,
+    source: usize,
+    writer: usize,
 }
 
 fn union_parts(rel: &Rel) -> Vec<&Rel> {

@@ -113,7 +113,7 @@ impl Grounding {
         circuit.any(chosen)
     }
 
-    fn reads_then(&self, circuit: &mut Circuit, tuple: &[usize]) -> Lit {
+    pub fn reads_then(&self, circuit: &mut Circuit, tuple: &[usize]) -> Lit {
         let &[object, first, second, reader] = tuple else { unreachable!("reads_then has four columns") };
         let mut result = Lit::FALSE;
         let mut seen_first = Lit::FALSE;

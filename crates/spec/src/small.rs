@@ -70,6 +70,25 @@ impl SmallTimes {
     pub fn span(begin: i64, end: Option<i64>) -> Self {
         Self { begin_request: Some(begin), commit_response: end, ..Self::default() }
     }
+
+    /// The latest moment at which it can have begun: it had begun when it asked to commit, or heard that it had.
+    fn latest_begin(&self) -> Option<i64> {
+        let latest = self.begin_response.or(self.commit_request).or(self.commit_response)?;
+        Some(self.begin_request.map_or(latest, |asked| latest.max(asked)))
+    }
+
+    /// The earliest moment at which it can have committed: not before it had begun.
+    fn earliest_commit(&self) -> Option<i64> {
+        self.commit_request.or(self.begin_response).or(self.begin_request)
+    }
+
+    /// The latest moment at which it can have committed; a clock that was set back does not make it earlier than what
+    /// was asked for.
+    fn latest_commit(&self) -> Option<i64> {
+        let latest = self.commit_response?;
+        let asked = [self.begin_request, self.earliest_commit()].into_iter().flatten().max();
+        Some(asked.map_or(latest, |asked| latest.max(asked)))
+    }
 }
 
 impl SmallTxn {
@@ -126,19 +145,21 @@ impl SmallHistory {
 
     /// Whether the first ended before the second began.
     pub fn in_real_time(&self, first: usize, second: usize) -> bool {
-        let (end, begin) = (self.txns[first].times.commit_response, self.txns[second].times.begin_request);
+        let (end, begin) = (self.txns[first].times.latest_commit(), self.txns[second].times.begin_request);
         first != second && self.surely_before(first, end, second, begin)
     }
 
     /// Whether the first committed before the second committed.
     pub fn in_commit_real_time(&self, first: usize, second: usize) -> bool {
-        let (end, commit) = (self.txns[first].times.commit_response, self.txns[second].times.commit_request);
+        let (end, commit) =
+            (self.txns[first].times.latest_commit(), self.txns[second].times.earliest_commit());
         first != second && self.surely_before(first, end, second, commit)
     }
 
     /// Whether the first began before the second committed.
     pub fn in_begin_real_time(&self, first: usize, second: usize) -> bool {
-        let (begin, commit) = (self.txns[first].times.begin_response, self.txns[second].times.commit_request);
+        let (begin, commit) =
+            (self.txns[first].times.latest_begin(), self.txns[second].times.earliest_commit());
         first != second && self.surely_before(first, begin, second, commit)
     }
 
