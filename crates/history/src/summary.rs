@@ -17,7 +17,7 @@ pub struct Summary {
     pub unknown: usize,
     /// Operations of committed transactions that did not fail.
     pub operations: usize,
-    /// Different keys that those operations touch.
+    /// Different keys that those operations touch; a predicate is asked of every key there is.
     pub keys: usize,
 }
 
@@ -47,8 +47,8 @@ impl Summary {
 
 fn touch(op: &Op<'_>, is_touched: &mut [bool]) {
     let rows = match op {
+        Op::PredicateRead(_) | Op::PredicateWrite(_) => return is_touched.fill(true),
         Op::RangeRead(range) => range.rows.as_deref(),
-        Op::PredicateRead(read) => read.rows.as_deref(),
         _ => None,
     };
     let keys = rows.unwrap_or_default().iter().map(|row| row.key);
@@ -60,7 +60,7 @@ fn touch(op: &Op<'_>, is_touched: &mut [bool]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Builder, ValueId};
+    use crate::{Builder, Datum, PredicateRead, ValueId};
 
     #[test]
     fn only_what_happened_in_committed_transactions_is_counted() {
@@ -78,5 +78,17 @@ mod tests {
         let summary = Summary::of(&builder.finish());
         assert_eq!((summary.committed, summary.aborted), (1, 1));
         assert_eq!((summary.operations, summary.keys), (1, 1));
+    }
+
+    #[test]
+    fn a_predicate_is_asked_of_keys_that_nothing_else_touches() {
+        let mut builder = Builder::new();
+        let session = builder.session();
+        let key = builder.keys.intern("x".into());
+        builder.initial.recorded.push((key, ValueId(1)));
+        builder.begin(session);
+        builder.predicate_read(PredicateRead { predicate: Datum::Bool(true), rows: Some(Vec::new()) });
+        builder.end(Outcome::Committed);
+        assert_eq!(Summary::of(&builder.finish()).keys, 1);
     }
 }
