@@ -275,7 +275,7 @@ impl Reader {
         let mut loaded = Loaded::new(self.builder.finish(), Format::Cobra);
         if self.differing_initials > 0 && self.values == Values::Versions {
             let sentence = format!(
-                "{} reads of the initial state saw another value than the first one; they count as the same version",
+                "reads of the initial state that saw another value than the first one ({}) count as the same version",
                 self.differing_initials
             );
             loaded.warnings.push(Warning::new("initial-values-differ", sentence));

@@ -9,12 +9,16 @@ use crate::{
     polysi, viper,
 };
 
+/// What some editors put before a text.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// How much of the input is looked at.
 const HEAD: usize = 64 << 10;
 
 /// The format of an input that begins with these bytes (the whole of it, or its first 64 KiB after decompression).
 pub fn detect(head: &[u8]) -> Option<Format> {
     type Judge = fn(&[u8]) -> bool;
+    let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
     const JUDGES: [(Format, Judge); 11] = [
         (Format::Native, native_jsonl::looks_like),
         (Format::DbcopJson, dbcop_json::looks_like),
@@ -28,7 +32,10 @@ pub fn detect(head: &[u8]) -> Option<Format> {
         (Format::Cobra, cobra::looks_like),
         (Format::DbcopBincode, dbcop_bincode::looks_like),
     ];
-    JUDGES.into_iter().find_map(|(format, looks_like)| looks_like(head).then_some(format))
+    JUDGES.into_iter().find_map(|(format, looks_like)| {
+        let head = if format.is_binary() { head } else { text };
+        looks_like(head).then_some(format)
+    })
 }
 
 pub(crate) fn of_source(source: &mut Source<'_>) -> Result<Format, Error> {

@@ -183,7 +183,15 @@ pub(crate) fn excerpt(bytes: &[u8]) -> String {
     }
     let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(LONGEST)]);
     let rest = if bytes.len() > LONGEST { "..." } else { "" };
-    format!("`{}{rest}`", shown.escape_debug())
+    let escaped: String = shown
+        .chars()
+        .map(
+            |char| {
+                if matches!(char, '"' | '\'') { char.to_string() } else { char.escape_debug().to_string() }
+            },
+        )
+        .collect();
+    format!("`{escaped}{rest}`")
 }
 
 #[cfg(test)]
@@ -205,7 +213,7 @@ mod tests {
     #[test]
     fn an_excerpt_is_short_and_printable() {
         assert_eq!(excerpt(b""), "nothing");
-        assert_eq!(excerpt(b"a\nb"), "`a\\nb`");
+        assert_eq!(excerpt(b"a\n\"b\""), "`a\\n\"b\"`");
         assert_eq!(excerpt(&[b'x'; 50]), format!("`{}...`", "x".repeat(40)));
     }
 }

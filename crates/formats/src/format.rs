@@ -93,6 +93,11 @@ impl Format {
         )
     }
 
+    /// Whether it is records of bytes rather than text.
+    pub(crate) fn is_binary(self) -> bool {
+        matches!(self, Self::DbcopBincode | Self::Cobra)
+    }
+
     /// Whether a history of several sessions is a folder in it.
     pub fn is_folder(self) -> bool {
         matches!(self, Self::Cobra | Self::Viper)

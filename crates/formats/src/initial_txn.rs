@@ -42,8 +42,12 @@ pub(crate) fn hint(loaded: &mut Loaded) {
         return;
     };
     if history.op_range(txn).len() == history.keys().len() && history.txn_count() > 1 {
+        let place = match history.session_txns(history.session_of(txn)).len() {
+            1 => "is alone in its session",
+            _ => "comes first",
+        };
         let sentence = format!(
-            "{} writes every key and is alone in its session; --initial-transaction takes it as the initial state",
+            "{} writes every key and {place}; --initial-transaction takes it as the initial state",
             history.txn_label(txn)
         );
         loaded.warnings.push(Warning::new("initial-suspected", sentence));

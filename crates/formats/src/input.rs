@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use history::{Datum, History};
 
+use crate::detect::BYTE_ORDER_MARK;
 use crate::error::{Error, Place};
 use crate::{
     Format, ReadOptions, Source, Warning, awdit, cobra, dbcop_bincode, dbcop_hist, dbcop_json, detect,
@@ -79,6 +80,9 @@ pub fn read_from<'a>(name: &str, stream: impl Read + 'a, options: &ReadOptions) 
         Some(format) => format,
         None => detect::of_source(&mut source)?,
     };
+    if !format.is_binary() && source.peek(BYTE_ORDER_MARK.len())?.starts_with(BYTE_ORDER_MARK) {
+        source.consume(BYTE_ORDER_MARK.len());
+    }
     settle_initial(read_source(&mut source, format, options)?, name, options)
 }
 

@@ -19,12 +19,14 @@ use crate::zero_implied::ZeroImplied;
 use crate::{Format, Loaded, ReadOptions, Source};
 pub(crate) use write::write;
 
-/// Whether the first line that is not blank is an operation.
+/// Whether the first line that is not blank is an operation, or has the shape of one.
 pub(crate) fn looks_like(head: &[u8]) -> bool {
     let start = head.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(0);
     let end = head[start..].iter().position(|&byte| byte == b'\n').map_or(head.len(), |end| start + end);
-    let line = Block { bytes: head[start..end].trim_ascii_end(), first_line: 1, file: "" };
-    line_at(&line, &mut 0).is_ok()
+    let line = head[start..end].trim_ascii_end();
+    let count = |mark: u8| line.iter().filter(|&&byte| byte == mark).count();
+    let is_operation = line.starts_with(b"r(") || line.starts_with(b"w(");
+    is_operation && line.ends_with(b")") && count(b',') == 3 && count(b'=') == 0
 }
 
 /// One line.
@@ -103,6 +105,7 @@ struct Reader {
     sessions: FxHashMap<u64, SessionId>,
     /// The session of each transaction and the number of its first fragment.
     txns: FxHashMap<u64, (SessionId, u32)>,
+    aborted_count: u32,
     /// The fragment that is open: session and transaction as in the file.
     open: Option<(u64, Option<u64>)>,
     /// Whether a transaction has several fragments.
@@ -142,9 +145,13 @@ impl Reader {
             self.is_fragmented |= first != fragment;
         }
         builder.begin(session);
-        if let Some(txn) = line.txn {
-            builder.name_txn(Datum::uint(txn));
-        }
+        builder.name_txn(match line.txn {
+            Some(txn) => Datum::uint(txn),
+            None => {
+                self.aborted_count += 1;
+                Datum::str(format!("aborted_{}", self.aborted_count))
+            }
+        });
         self.open = Some((line.session, line.txn));
         Ok(())
     }
@@ -232,6 +239,7 @@ mod tests {
         assert_eq!(history.ops(TxnId(0)).count(), 2);
         assert_eq!(history.txn_name(TxnId(0)), Some(Datum::Int(1)));
         assert_eq!(history.outcome(TxnId(1)), Outcome::Aborted);
+        assert_eq!(history.txn_label(TxnId(1)), "aborted_1");
     }
 
     #[test]
@@ -247,6 +255,8 @@ mod tests {
             refusal("r(1,18446744073709551616,1,1)"),
             "t:1:5: expected a value and `,`, found `18446744073709551616,1,1)`"
         );
+        assert_eq!(refusal("r(1,-1,1,1)"), "t:1:5: expected a value and `,`, found `-1,1,1)`");
+        assert!(looks_like(b"r(1,-1,1,1)\n") && !looks_like(b"r(x)=[1,2,3,4]\n"));
         assert_eq!(refusal("r(1,1,1,1)x"), "t:1:11: expected the end of the line, found `x`");
     }
 }

@@ -114,6 +114,22 @@ fn a_file_that_comes_byte_by_byte_is_the_same_history() {
 }
 
 #[test]
+fn a_byte_order_mark_and_carriage_returns_change_nothing() {
+    let is_text = |format: &Format| !matches!(format, Format::DbcopBincode | Format::Cobra);
+    for (format, bytes) in common::samples().into_iter().filter(|(format, _)| is_text(format)) {
+        let text = String::from_utf8(bytes.clone()).unwrap();
+        let marked = format!("\u{feff}{}", text.replace('\n', "\r\n"));
+        let plain = read_bytes("plain", &bytes, &ReadOptions::default()).unwrap();
+        for options in [ReadOptions::default(), ReadOptions::default().with_format(format)] {
+            let loaded = read_bytes("marked", marked.as_bytes(), &options)
+                .unwrap_or_else(|error| panic!("{format}: {error}\n{marked}"));
+            assert_eq!(loaded.format, format);
+            assert_eq!(native(&loaded.history), native(&plain.history), "{format}");
+        }
+    }
+}
+
+#[test]
 fn a_file_cut_at_any_byte_is_an_error_or_a_history() {
     for (format, bytes) in common::samples() {
         for length in 0..bytes.len() {

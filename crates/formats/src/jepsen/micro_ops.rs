@@ -105,17 +105,17 @@ impl MicroOps<'_, '_> {
         match word {
             b"r" => self.read(closer)?,
             b"w" => {
-                let (key, value) = (self.key()?, self.value(closer)?);
+                let (key, value) = (self.key()?, self.written(closer)?);
                 self.kinds.note(key, Holds::Register);
                 self.builder.write(key, value);
             }
             b"append" => {
-                let (key, value) = (self.key()?, self.value(closer)?);
+                let (key, value) = (self.key()?, self.written(closer)?);
                 self.kinds.note(key, Holds::List);
                 self.builder.append(key, value);
             }
             b"insert" => {
-                let (key, value) = (self.key()?, self.value(closer)?);
+                let (key, value) = (self.key()?, self.written(closer)?);
                 self.kinds.note(key, Holds::Register);
                 self.builder.insert(key, value);
             }
@@ -167,6 +167,15 @@ impl MicroOps<'_, '_> {
         let key = self.builder.keys.intern(datum);
         self.kinds.cache.put(spelling, key);
         Ok(key)
+    }
+
+    /// A value that has to be there.
+    #[inline]
+    fn written(&mut self, closer: u8) -> Result<ValueId, Stop> {
+        if self.scanner.peek()? == closer {
+            return Err(self.scanner.bad("the value that is written"));
+        }
+        self.element()
     }
 
     /// A value; left out, it is nil.

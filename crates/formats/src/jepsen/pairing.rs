@@ -281,8 +281,8 @@ impl Pairing {
 fn warnings(left_out: u64, lacks_processes: bool) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if left_out > 0 {
-        let sentence =
-            format!("{left_out} operations of no client were left out: their process is not an integer");
+        let operations = if left_out == 1 { "operation" } else { "operations" };
+        let sentence = format!("left out {left_out} {operations} whose process is not an integer");
         warnings.push(Warning::new("not-a-client", sentence));
     }
     if lacks_processes {

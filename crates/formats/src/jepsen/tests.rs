@@ -54,7 +54,7 @@ fn invocations_pair_with_completions() {
     assert_eq!(warnings.len(), 1);
     assert_eq!(
         warnings[0].to_string(),
-        "1 operations of no client were left out: their process is not an integer [not-a-client]"
+        "left out 1 operation whose process is not an integer [not-a-client]"
     );
     for (open, close) in [('[', ']'), ('(', ')')] {
         assert_eq!(read_as(&format!("; all\n{open}{LIST_APPEND}{close} ; end")), expected);
@@ -138,6 +138,7 @@ fn errors_say_where_and_what() {
         ("{:type :ok :type :ok}", "file:1: expected each key once"),
         ("{:type :ok :process 0}", "file:1: expected an operation with a :value, found none"),
         ("{:type :ok :process 0 :value 5}", "file:1: expected a vector of micro-operations"),
+        ("{:type :ok :process 0 :value [[:w 1]]}", "file:1: expected the value that is written, found `]]}`"),
         (
             "{:type :ok :process 0 :value [[:r 1 1]",
             "file:1: expected the rest of an operation, found the end of the file",
