@@ -14,6 +14,7 @@ use super::blocks::Blocked;
 use super::contents::Content;
 use super::open::{Open, concerned};
 use super::search::{Deed, Lesson, Search};
+use super::table::Overwritten;
 
 /// Rows that do not fit, of one transaction, that are looked at.
 const MAX_WRONG: usize = 16;
@@ -23,6 +24,19 @@ const MAX_PAST: usize = 64;
 const MAX_OVERRIDES: u64 = 200;
 /// Rows in doubt to begin with; others come when these can be explained.
 const MAX_DOUBTS: usize = 12;
+
+/// Somebody who came last.
+struct Recent {
+    txn: TxnId,
+    moment: u32,
+    overwritten: Vec<Overwritten>,
+}
+
+impl Recent {
+    fn wrote(&self, key: KeyId) -> bool {
+        self.overwritten.iter().any(|entry| entry.key == key)
+    }
+}
 
 impl Search<'_, '_> {
     /// Goes on from a dead end, or gives the rows that it is about.
@@ -34,7 +48,7 @@ impl Search<'_, '_> {
         }
         for place in 0..self.open.len() {
             lessons.extend(self.lesson_of_past(place));
-            lessons.extend(self.lesson_of_overlap(place));
+            lessons.extend(self.lessons_of_overlap(place));
         }
         lessons.retain(|lesson| self.is_new(lesson));
         // The one that takes least back.
@@ -97,42 +111,73 @@ impl Search<'_, '_> {
         Some(Lesson { first: overwriter, deed: Deed::Commit, second: writer, key })
     }
 
-    /// The last moment at which an open transaction fitted that does not fit now, by all rows and by how many rows it was
-    /// told to have changed: it should have come before whoever came then.
+    /// An open transaction that does not fit now, by all rows and by how many rows it was told to have changed, would fit
+    /// without what one of those did who came last, or several: it should have come before that.
     fn lesson_of_past(&mut self, place: usize) -> Option<Lesson> {
         if self.open[place].has_fitted() {
             return None;
         }
+        let first = self.open[place].txn;
+        let recent = self.recent();
+        let (fixed, free): (Vec<Recent>, Vec<Recent>) =
+            recent.into_iter().partition(|recent| self.calendar.must_precede(recent.txn, first));
+        let one =
+            free.iter().find_map(|recent| self.fits_without(place, &fixed, std::slice::from_ref(recent)));
+        let some = || (1..=free.len()).find_map(|count| self.fits_without(place, &fixed, &free[..count]));
+        let (second, key) = one.or_else(some)?;
+        Some(Lesson { first, deed: Deed::Begin, second, key })
+    }
+
+    /// Who came last, the latest first, with what they overwrote.
+    fn recent(&self) -> Vec<Recent> {
+        let mut entries = self.table.overwritten().peekable();
+        let last = self.placed.iter().enumerate().rev().take(MAX_PAST);
+        last.map(|(moment, placed)| {
+            let of_moment = std::iter::from_fn(|| entries.next_if(|entry| entry.moment as usize == moment));
+            Recent { txn: placed.txn, moment: moment as u32, overwritten: of_moment.collect() }
+        })
+        .collect()
+    }
+
+    /// Whether a transaction fits if some, the latest first, had not come yet: the earliest of them, and a row. What
+    /// others overwrote since stays.
+    fn fits_without(&mut self, place: usize, fixed: &[Recent], late: &[Recent]) -> Option<(TxnId, KeyId)> {
         let mut then = self.open[place].clone();
         let mut held: FxHashMap<KeyId, Content> = FxHashMap::default();
         let mut key = None;
-        let mut entries = self.table.overwritten().peekable();
-        for (moment, placed) in self.placed.iter().enumerate().rev().take(MAX_PAST) {
-            if self.calendar.must_precede(placed.txn, then.txn) {
-                return None;
-            }
-            while let Some(entry) = entries.next_if(|entry| entry.moment as usize == moment) {
-                let after = held.insert(entry.key, entry.content).unwrap_or(self.table.now(entry.key));
-                then.note(&mut self.scripts, entry.key, after, entry.content);
-                key = Some(entry.key);
-            }
-            if then.fits() {
-                return Some(Lesson { first: then.txn, deed: Deed::Begin, second: placed.txn, key: key? });
+        for recent in late {
+            for entry in &recent.overwritten {
+                let is_later = |other: &&Recent| other.moment > recent.moment;
+                let is_covered = fixed.iter().filter(is_later).any(|other| other.wrote(entry.key));
+                let is_own =
+                    held.contains_key(&entry.key) || self.table.since(entry.key) == Some(recent.moment);
+                if is_own && !is_covered {
+                    let after = held.insert(entry.key, entry.content).unwrap_or(self.table.now(entry.key));
+                    then.note(&mut self.scripts, entry.key, after, entry.content);
+                    key = Some(entry.key);
+                }
             }
         }
-        None
+        then.fits().then_some((late.last()?.txn, key?))
     }
 
-    /// A transaction that began before a commit that wrote one of its rows should have committed before that.
-    fn lesson_of_overlap(&mut self, place: usize) -> Option<Lesson> {
-        let (txn, &began) = (self.open[place].txn, self.open[place].fitted.last()?);
+    /// A transaction that began before a commit that wrote one of its rows should have committed before that; or that
+    /// commit should have come before the one after which the transaction did not fit any more.
+    fn lessons_of_overlap(&mut self, place: usize) -> Vec<Lesson> {
+        let (txn, Some(&began)) = (self.open[place].txn, self.open[place].fitted.last()) else {
+            return Vec::new();
+        };
+        if self.core != Core::Snapshot {
+            return Vec::new();
+        }
         let effects = self.effects_at(txn, began);
         let overlap = |&(key, _): &(KeyId, Content)| {
             let since = self.table.since(key).filter(|&since| since >= began)?;
-            let second = self.placed[since as usize].txn;
-            Some(Lesson { first: txn, deed: Deed::Commit, second, key })
+            Some((self.placed[since as usize].txn, key))
         };
-        effects.iter().find_map(overlap).filter(|_| self.core == Core::Snapshot)
+        let Some((other, key)) = effects.iter().find_map(overlap) else { return Vec::new() };
+        let lesson = |first, second| Lesson { first, deed: Deed::Commit, second, key };
+        vec![lesson(txn, other), lesson(other, self.placed[began as usize].txn)]
     }
 
     /// Takes in a transaction of unknown outcome that writes what somebody saw.
