@@ -16,6 +16,8 @@ pub enum Exit {
     Failed = 2,
     /// A limit was reached first.
     Undecided = 3,
+    /// Ctrl-C; what a shell reports for a program that `SIGINT` ended.
+    Interrupted = 130,
     /// Whoever read the output went away; what a shell reports for a program that `SIGPIPE` ended.
     BrokenPipe = 141,
 }
@@ -27,7 +29,7 @@ impl Exit {
             Self::Holds => 0,
             Self::Undecided => 1,
             Self::Violated => 2,
-            Self::Failed | Self::BrokenPipe => 3,
+            Self::Failed | Self::Interrupted | Self::BrokenPipe => 3,
         };
         if weight(other) > weight(self) { other } else { self }
     }
@@ -46,6 +48,8 @@ pub enum Failure {
     Message(String),
     /// A limit that the user set was reached; the text says which and where.
     Limit(String),
+    /// The user ended it, and what it had begun was cleaned up.
+    Interrupted,
     /// Whoever read the output went away.
     BrokenPipe,
 }
@@ -66,6 +70,7 @@ impl Failure {
         match self {
             Self::Message(_) => Exit::Failed,
             Self::Limit(_) => Exit::Undecided,
+            Self::Interrupted => Exit::Interrupted,
             Self::BrokenPipe => Exit::BrokenPipe,
         }
     }
@@ -76,6 +81,7 @@ impl fmt::Display for Failure {
         match self {
             Self::Message(sentence) => write!(out, "error: {sentence}"),
             Self::Limit(sentence) => write!(out, "undecided: {sentence}"),
+            Self::Interrupted => out.write_str("interrupted"),
             Self::BrokenPipe => Ok(()),
         }
     }

@@ -7,12 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::exit::Exit;
+
 static ASKED_TO_STOP: AtomicBool = AtomicBool::new(false);
 static CAN_STOP_ITSELF: AtomicBool = AtomicBool::new(false);
 static BEING_WRITTEN: Mutex<Option<PathBuf>> = Mutex::new(None);
-
-/// What a shell reports for a program that `SIGINT` ended.
-const INTERRUPTED: i32 = 130;
 
 /// Installs the handler. Without one (it is already taken) Ctrl-C ends the process as usual.
 pub fn install() {
@@ -21,7 +20,7 @@ pub fn install() {
         if is_second || !CAN_STOP_ITSELF.load(Ordering::Relaxed) {
             remove_part();
             crate::progress::clear();
-            std::process::exit(INTERRUPTED);
+            std::process::exit(Exit::Interrupted as i32);
         }
     });
 }

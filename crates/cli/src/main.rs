@@ -5,6 +5,7 @@ mod ask;
 mod asked;
 mod chances;
 mod commands;
+mod connect;
 mod definitions;
 mod dot;
 mod examples;

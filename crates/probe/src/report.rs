@@ -1,5 +1,7 @@
 //! Every schedule at every setting: the table that `isoscope probe` prints.
 
+use std::ops::ControlFlow;
+
 use databases::{Database, Description, Failure, FailureKind, Setting};
 
 use crate::{Cell, Class, Counts, Judgement, Patience, Run, Runner, Schedule, Suite, judge};
@@ -39,6 +41,14 @@ impl Finding {
         }
     }
 
+    /// Why it was not run.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Finding::Ran(_) => None,
+            Finding::Refused(reason) => Some(reason),
+        }
+    }
+
     /// The class, if it was run.
     pub fn class(&self) -> Option<Class> {
         match self {
@@ -48,14 +58,14 @@ impl Finding {
     }
 }
 
-/// Runs every schedule at every setting; `progress` hears of each before it is run.
+/// Runs every schedule at every setting; `progress` hears of each before it is run, and may end it all: `None`.
 pub fn probe(
     database: &dyn Database,
     suites: Vec<Suite>,
     settings: Vec<Setting>,
     patience: Patience,
-    progress: &mut dyn FnMut(&Setting, &Schedule),
-) -> Result<Report, Failure> {
+    progress: &mut dyn FnMut(&Setting, &Schedule) -> ControlFlow<()>,
+) -> Result<Option<Report>, Failure> {
     let mut runner = Runner::new(database, patience);
     let mut rows = Vec::new();
     for setting in settings {
@@ -63,14 +73,16 @@ pub fn probe(
         for suite in &suites {
             let mut of_suite = Vec::new();
             for schedule in &suite.schedules {
-                progress(&setting, schedule);
+                if progress(&setting, schedule).is_break() {
+                    return Ok(None);
+                }
                 of_suite.push(find(&mut runner, schedule, &setting)?);
             }
             findings.push(of_suite);
         }
         rows.push(Row { setting, findings });
     }
-    Ok(Report { database: database.describe(), suites, rows })
+    Ok(Some(Report { database: database.describe(), suites, rows }))
 }
 
 fn find(runner: &mut Runner<'_>, schedule: &Schedule, setting: &Setting) -> Result<Finding, Failure> {
@@ -92,6 +104,14 @@ impl Row {
 }
 
 impl Report {
+    /// Why nothing could be asked; `None` if something was.
+    pub fn refused(&self) -> Option<&str> {
+        let findings = self.rows.iter().flat_map(|row| row.findings.iter().flatten());
+        let mut reasons = findings.map(Finding::reason);
+        let first = reasons.next()??;
+        reasons.all(|reason| reason.is_some()).then_some(first)
+    }
+
     /// The schedule of a name and what was found at each setting.
     pub fn named<'r>(&'r self, name: &'r str) -> impl Iterator<Item = (&'r Row, &'r Schedule, &'r Finding)> {
         self.rows.iter().flat_map(move |row| {
@@ -134,7 +154,24 @@ fn level_without(possible: &[&str]) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::level_without;
+    use super::*;
+
+    #[test]
+    fn a_database_of_which_nothing_could_be_asked_says_why() {
+        let suite = crate::built_in("hermitage").unwrap();
+        let refused = || Finding::Refused("no such table".to_owned());
+        let setting = Setting { name: "only".to_owned(), is_default: true };
+        let database = Description { product: "none".into(), version: "1".into(), urls: Vec::new() };
+        let findings = vec![suite.schedules.iter().map(|_| refused()).collect()];
+        let mut report = Report { database, suites: vec![suite], rows: vec![Row { setting, findings }] };
+        assert_eq!(report.refused(), Some("no such table"));
+        let count = report.suites[0].schedules[0].txn_count();
+        let (answers, ends) = (vec![Vec::new(); count], vec![crate::End::Stuck; count]);
+        let answered = Run { events: Vec::new(), answers, ends, left: Default::default() };
+        let judgement = judge(&report.suites[0].schedules[0], &answered);
+        report.rows[0].findings[0][0] = Finding::Ran(Box::new((answered, judgement)));
+        assert_eq!(report.refused(), None);
+    }
 
     #[test]
     fn a_row_is_named_by_what_it_allows() {

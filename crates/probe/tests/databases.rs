@@ -4,6 +4,7 @@
 //! prints their tests say so and pass. `UPDATE_EXPECT=1` writes the tables anew. Where only time tells whether a session
 //! waits, a busy machine may take a slow answer for a wait: there it is only compared whether an anomaly is possible.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -40,7 +41,8 @@ fn probe_at(database: &dyn Database, suites: &[&str], settings: &[&str]) -> Repo
     let patience = Patience { without_views: Duration::from_millis(60), ..Patience::default() };
     let mut asked = database.settings();
     asked.retain(|setting| settings.is_empty() || settings.contains(&setting.name.as_str()));
-    probe::probe(database, suites, asked, patience, &mut |_, _| {}).unwrap()
+    let report = probe::probe(database, suites, asked, patience, &mut |_, _| ControlFlow::Continue(()));
+    report.unwrap().expect("nobody ended it")
 }
 
 /// What a report says, without what depends on time.

@@ -15,10 +15,11 @@ use probe::{Cell, Patience, Suite};
 use serde_json::json;
 use verify::Stages;
 
-use super::probe::{open, text};
+use super::probe::{go_on, text, until_interrupted};
 use crate::args::OutputArguments;
 use crate::ask::Question;
 use crate::commands::check;
+use crate::connect;
 use crate::exit::{Exit, Failure};
 use crate::levels;
 use crate::limits::Limits;
@@ -119,14 +120,15 @@ fn tables(subject: &Subject) -> Result<Vec<probe::Report>, Failure> {
     let progress = Progress::start("asking SQLite and a simulated store");
     let folder = Folder(std::env::temp_dir().join(format!("isoscope-demo-{}", std::process::id())));
     std::fs::create_dir_all(&folder.0).map_err(|error| Failure::about(&folder.0, &error))?;
-    let sqlite = open(&[format!("sqlite:{}/demo.db?mode=wal", folder.0.display())])?;
-    let simulated = open(&["sim:".to_owned()])?;
+    let open = |url: String| connect::open(&connect::urls(&[url])?);
+    let sqlite = open(format!("sqlite:{}/demo.db?mode=wal", folder.0.display()))?;
+    let simulated = open("sim:".to_owned())?;
     let story = probe::from_history("doctors", &subject.history).map_err(Failure::new)?;
     let story = Suite { name: "story".to_owned(), schedules: vec![story] };
     let asked: [(&dyn Database, &[&str]); 2] = [(sqlite.as_ref(), &SQLITE), (simulated.as_ref(), &SIMULATED)];
-    let reports = asked.map(|(database, names)| table(database, names, &story));
+    let reports = asked.into_iter().map(|(database, names)| table(database, names, &story)).collect();
     drop(progress);
-    reports.into_iter().collect()
+    reports
 }
 
 fn table(database: &dyn Database, names: &[&str], story: &Suite) -> Result<probe::Report, Failure> {
@@ -134,8 +136,7 @@ fn table(database: &dyn Database, names: &[&str], story: &Suite) -> Result<probe
     let suites = probe::built_in("hermitage").into_iter().chain([story.clone()]).collect();
     let settings: Vec<Setting> =
         database.settings().into_iter().filter(|setting| names.contains(&setting.name.as_str())).collect();
-    let report = probe::probe(database, suites, settings, patience, &mut |_, _| {});
-    report.map_err(|failure| Failure::new(failure.to_string()))
+    until_interrupted(|| probe::probe(database, suites, settings, patience, &mut |_, _| go_on()))
 }
 
 fn print_json(tables: &[probe::Report], report: &Report<'_>) -> Result<(), Failure> {
@@ -159,7 +160,7 @@ fn print(tables: &[probe::Report], report: &Report<'_>) -> Result<(), Failure> {
         writeln!(out, "    {}", style.paint(Tone::Strong, line))?;
     }
     writeln!(out)?;
-    write_who_shows_it(tables, &mut out)?;
+    write_who_shows_it(tables, style, &mut out)?;
     writeln!(out, "\nWhich level is that?\n")?;
     report::text::write(report, style, &mut out)?;
     writeln!(out)?;
@@ -183,7 +184,7 @@ fn name_of(table: &probe::Report) -> String {
 }
 
 /// At which settings the story happened.
-fn write_who_shows_it(tables: &[probe::Report], out: &mut dyn Write) -> Result<(), Failure> {
+fn write_who_shows_it(tables: &[probe::Report], style: Style, out: &mut dyn Write) -> Result<(), Failure> {
     for table in tables {
         for (row, _, finding) in table.named("doctors") {
             let what = match finding.cell() {
@@ -194,7 +195,7 @@ fn write_who_shows_it(tables: &[probe::Report], out: &mut dyn Write) -> Result<(
                 Some(Cell::Stuck) | None => "no answer",
             };
             let who = format!("{}, {}", table.database.product, row.setting.name);
-            writeln!(out, "  {who:<24}  {what}")?;
+            writeln!(out, "{}", style.wrap(&format!("{who:<24}  {what}"), 2, 4))?;
         }
     }
     Ok(())

@@ -6,10 +6,11 @@ mod table;
 pub mod text;
 
 use std::io::{self, BufWriter, Write};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use databases::{Database, FailureKind, Setting, Statement, StatementKind, Url};
+use databases::{Database, Setting, Statement, StatementKind};
 use probe::expect::{Difference, Expectation};
 use probe::{Patience, Report, Suite, TABLE};
 
@@ -19,16 +20,17 @@ use crate::files::write_whole;
 use crate::progress::Progress;
 use crate::report::json::print_value;
 use crate::terminal::{Style, visible};
+use crate::{connect, interrupt};
 
 /// The flags of `probe`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 The table isoscope_litmus of the database is dropped, made and filled for each schedule, and dropped at the end.
 
-Exit codes: 0 the table was made (and is as expected), 1 it differs from --expect, 2 the question could not be asked.")]
+Exit codes: 0 the table was made (and is as expected), 1 it differs from --expect, 2 nothing could be asked, 130 Ctrl-C.")]
 pub struct Arguments {
-    /// The database: sqlite:PATH, postgres://USER@HOST:PORT/NAME, mariadb://..., and others; several URLs are the
-    /// nodes of one cluster
+    /// The database: sqlite:PATH, postgres://USER@HOST:PORT/NAME, mariadb://..., and others (docs/run.md); several
+    /// URLs are the nodes of one cluster
     #[arg(value_name = "URL", required = true)]
     urls: Vec<String>,
     /// Only these isolation settings, instead of all that the database has
@@ -66,9 +68,12 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let expectation = arguments.expect.as_deref().map(read_expectation).transpose()?;
     let suites = suites(arguments)?;
-    let database = open(&arguments.urls)?;
+    let database = connect::open(&connect::urls(&arguments.urls)?)?;
     let settings = settings(database.as_ref(), &arguments.setting)?;
     let report = probe_with_progress(arguments, database.as_ref(), suites, settings)?;
+    if let Some(reason) = report.refused() {
+        return Err(Failure::new(format!("{}: nothing could be asked: {reason}", text::headline(&report))));
+    }
     let differences = expectation.map(|expectation| expectation.differences(&report));
     if let Some(file) = &arguments.write_expect {
         write_whole(file, |out| Ok(out.write_all(probe::expect::text_of(&report).as_bytes())?))?;
@@ -78,20 +83,6 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         true => Ok(Exit::Violated),
         false => Ok(Exit::Holds),
     }
-}
-
-/// Opens a database by its URLs; what is said of them never holds a password.
-pub fn open(urls: &[String]) -> Result<Box<dyn Database>, Failure> {
-    let urls: Vec<Url> = urls.iter().map(|url| Url::parse(url)).collect::<Result<_, _>>().map_err(failed)?;
-    databases::open(&urls).map_err(failed)
-}
-
-fn failed(failure: databases::Failure) -> Failure {
-    let text = match failure.kind {
-        FailureKind::Lost | FailureKind::Unknown => ::run::RunError::of("connecting", &failure).to_string(),
-        FailureKind::Aborted | FailureKind::Refused => failure.to_string(),
-    };
-    Failure::new(visible(&text))
 }
 
 fn suites(arguments: &Arguments) -> Result<Vec<Suite>, Failure> {
@@ -173,12 +164,31 @@ fn probe_with_progress(
     let mut done = 0;
     let without_views = std::time::Duration::from_millis(arguments.wait_ms);
     let patience = Patience { without_views, ..Patience::default() };
-    let report = probe::probe(database, suites, settings, patience, &mut |setting, schedule| {
-        done += 1;
-        progress.set(&format!("{done} of {total}: {} at {}", schedule.name, setting.name));
+    let report = until_interrupted(|| {
+        probe::probe(database, suites, settings, patience, &mut |setting, schedule| {
+            done += 1;
+            progress.set(&format!("{done} of {total}: {} at {}", schedule.name, setting.name));
+            go_on()
+        })
     });
     drop_table(database);
-    report.map_err(failed)
+    report
+}
+
+/// Asks a database, until Ctrl-C; the caller cleans up.
+pub fn until_interrupted(
+    ask: impl FnOnce() -> Result<Option<Report>, databases::Failure>,
+) -> Result<Report, Failure> {
+    match interrupt::while_deciding(ask) {
+        Ok(Some(report)) => Ok(report),
+        Ok(None) => Err(Failure::Interrupted),
+        Err(failure) => Err(Failure::new(visible(&::run::RunError::of("asking", &failure).to_string()))),
+    }
+}
+
+/// Whether Ctrl-C leaves time for another schedule.
+pub fn go_on() -> ControlFlow<()> {
+    if interrupt::is_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
 /// Leaves the database as it was. What cannot be dropped stays: the answer is what matters.

@@ -38,28 +38,73 @@ pub fn setting_name(setting: &databases::Setting) -> String {
     visible(&format!("{}{star}", setting.name))
 }
 
-/// Writes the table of the suite at this place.
+/// Writes the table of the suite at this place; where it is too wide for the terminal, each row as a list.
 pub fn write_table(report: &Report, place: usize, style: Style, out: &mut dyn Write) -> Result<(), Failure> {
     let table = table_of(report, place);
     let names: Vec<String> = report.rows.iter().map(|row| setting_name(&row.setting)).collect();
-    let first = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max("setting".len());
     let levels: Vec<&str> = report.rows.iter().map(|row| report.looks_like(row).unwrap_or("")).collect();
-    let is_hermitage =
-        report.suites[place].name == "hermitage" && levels.iter().any(|level| !level.is_empty());
+    let is_hermitage = report.suites[place].name == "hermitage";
+    let levels = if is_hermitage { levels } else { vec![""; names.len()] };
+    let first = widest(names.iter().map(String::as_str)).max("setting".len());
+    let last = match widest(levels.iter().copied()) {
+        0 => 0,
+        level => 2 + level.max("looks like".len()),
+    };
+    let width =
+        2 + first + table.columns.iter().map(|column| 2 + column.chars().count()).sum::<usize>() + last;
+    match style.width.is_some_and(|limit| width > limit) {
+        true => write_lists(&table, &names, &levels, style, out)?,
+        false => write_rows(&table, &names, &levels, first, style, out)?,
+    }
+    write_legend(&table, names.iter().any(|name| name.ends_with('*')), style, out)
+}
+
+fn widest<'t>(texts: impl Iterator<Item = &'t str>) -> usize {
+    texts.map(|text| text.chars().count()).max().unwrap_or(0)
+}
+
+fn write_rows(
+    table: &Table<'_>,
+    names: &[String],
+    levels: &[&str],
+    first: usize,
+    style: Style,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     write!(out, "  {:<first$}", "setting")?;
     for column in &table.columns {
         write!(out, "  {column}")?;
     }
-    writeln!(out, "{}", if is_hermitage { "  looks like" } else { "" })?;
-    for ((name, marks), level) in names.iter().zip(&table.rows).zip(&levels) {
+    let has_levels = levels.iter().any(|level| !level.is_empty());
+    writeln!(out, "{}", if has_levels { "  looks like" } else { "" })?;
+    for ((name, marks), level) in names.iter().zip(&table.rows).zip(levels) {
         write!(out, "  {name:<first$}")?;
         for (column, mark) in table.columns.iter().zip(marks) {
             let width = column.chars().count();
             write!(out, "  {}", style.paint(tone(*mark), &format!("{:<width$}", mark.symbol())))?;
         }
-        writeln!(out, "{}", if is_hermitage { format!("  {level}") } else { String::new() })?;
+        writeln!(out, "{}", if has_levels { format!("  {level}") } else { String::new() })?;
     }
-    write_legend(&table, names.iter().any(|name| name.ends_with('*')), out)
+    Ok(())
+}
+
+fn write_lists(
+    table: &Table<'_>,
+    names: &[String],
+    levels: &[&str],
+    style: Style,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    for ((name, marks), level) in names.iter().zip(&table.rows).zip(levels) {
+        let looks_like = if level.is_empty() { String::new() } else { format!(", looks like {level}") };
+        writeln!(out, "{}", style.wrap(&format!("{name}{looks_like}"), 2, 4))?;
+        let pairs = table.columns.iter().zip(marks);
+        // A mark stays beside its anomaly.
+        let list: Vec<String> =
+            pairs.map(|(column, mark)| format!("{column}\u{a0}{}", mark.symbol())).collect();
+        writeln!(out, "{}", style.wrap(&list.join(", "), 4, 4).replace('\u{a0}', " "))?;
+    }
+    Ok(())
 }
 
 fn tone(mark: Mark) -> Tone {
@@ -70,7 +115,12 @@ fn tone(mark: Mark) -> Tone {
     }
 }
 
-fn write_legend(table: &Table<'_>, has_default: bool, out: &mut dyn Write) -> Result<(), Failure> {
+fn write_legend(
+    table: &Table<'_>,
+    has_default: bool,
+    style: Style,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let mut known: Vec<Mark> = Vec::new();
     for mark in table.rows.iter().flatten() {
         if !known.contains(mark) {
@@ -83,7 +133,7 @@ fn write_legend(table: &Table<'_>, has_default: bool, out: &mut dyn Write) -> Re
     if has_default {
         words.push("* the default".to_owned());
     }
-    Ok(writeln!(out, "\n  {}", words.join(", "))?)
+    Ok(writeln!(out, "\n{}", style.wrap(&words.join(", "), 2, 2))?)
 }
 
 fn write_counts(report: &Report, place: usize, out: &mut dyn Write) -> Result<(), Failure> {
@@ -131,12 +181,10 @@ fn write_refused(report: &Report, out: &mut dyn Write) -> Result<(), Failure> {
     let findings = report.rows.iter().flat_map(|row| row.findings.iter().flatten());
     let mut reasons: Vec<&str> = Vec::new();
     let mut count = 0;
-    for finding in findings {
-        if let Finding::Refused(reason) = finding {
-            count += 1;
-            if !reasons.contains(&reason.as_str()) {
-                reasons.push(reason);
-            }
+    for reason in findings.filter_map(Finding::reason) {
+        count += 1;
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
         }
     }
     for reason in reasons.iter().take(5) {
@@ -181,4 +229,38 @@ pub fn write_differences(differences: &[Difference], out: &mut dyn Write) -> Res
         writeln!(out, "{}", visible(&text))?;
     }
     Ok(writeln!(out, "--transcript SCHEDULE shows step by step what happened")?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use databases::Url;
+    use probe::Patience;
+
+    use super::*;
+
+    fn table_at(width: usize) -> String {
+        let database = databases::open(&[Url::parse("sim:snapshot").unwrap()]).unwrap();
+        let suites = vec![probe::built_in("hermitage").unwrap()];
+        let go_on = &mut |_: &_, _: &_| ControlFlow::Continue(());
+        let report = probe::probe(&*database, suites, database.settings(), Patience::default(), go_on);
+        let mut out = Vec::new();
+        let style = Style { colour: false, width: Some(width) };
+        write_table(&report.unwrap().unwrap(), 0, style, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_table_that_is_too_wide_becomes_a_list() {
+        let wide = table_at(100);
+        assert!(wide.starts_with("  setting     G0  G1a  "), "{wide}");
+        let narrow = table_at(40);
+        assert!(
+            narrow.starts_with("  snapshot *, looks like snapshot\n    isolation\n    G0 ✓a, G1a ✓, "),
+            "{narrow}"
+        );
+        assert!(narrow.contains("G2-item –") && narrow.contains("can occur"), "{narrow}");
+        assert!(narrow.lines().all(|line| line.chars().count() <= 40), "{narrow}");
+    }
 }

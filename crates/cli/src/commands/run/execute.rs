@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use ::run::options::Options;
 use ::run::promises::{Promise, promise};
 use ::run::server::Server;
-use ::run::{Control, Job, RunError, Summary, open_with_patience};
-use databases::{Database, Description, FailureKind, Setting, Url};
+use ::run::{Control, RunError, Summary, open_with_patience};
+use databases::{Database, Description, Setting, Url};
 use history::Datum;
 use record::Recorder;
 
@@ -14,7 +14,7 @@ use super::check::{self, Checked};
 use crate::args::LimitArguments;
 use crate::exit::Failure;
 use crate::progress::Progress;
-use crate::{interrupt, units};
+use crate::{connect, interrupt, units};
 
 /// What a run gave.
 pub struct Executed {
@@ -37,12 +37,11 @@ pub struct Executed {
 /// Runs and checks.
 pub fn execute(options: &Options, limits: &LimitArguments) -> Result<Executed, Failure> {
     let progress = Progress::start("connecting");
-    let urls = options.db.iter().map(|url| Url::parse(url)).collect::<Result<Vec<_>, _>>();
-    let urls = urls.map_err(|failure| Failure::new(failure.message))?;
+    let urls = connect::urls(&options.db)?;
     let mut server = start_server(options)?;
     let database = open(&urls, server.as_mut())?;
     let description = database.describe();
-    let setting = choose_setting(database.as_ref(), options)?;
+    let setting = options.choose_setting(database.as_ref()).map_err(Failure::new)?;
     let promise = promise(&description.product, &setting.name);
     let out = options.records.then(|| output(options, &description, &setting));
     let recorder = out.as_deref().map(|out| record(out, options, &description, &setting)).transpose()?;
@@ -68,36 +67,11 @@ fn start_server(options: &Options) -> Result<Option<Server>, Failure> {
 
 fn open(urls: &[Url], server: Option<&mut Server>) -> Result<Box<dyn Database>, Failure> {
     match server {
-        None => databases::open(urls).map_err(|failure| {
-            let nodes: Vec<String> = urls.iter().map(Url::to_string).collect();
-            let doing = match failure.kind {
-                // Why a URL is refused says the driver, who knows what of it may be shown.
-                FailureKind::Refused => "connecting".to_owned(),
-                _ => format!("connecting to {}", nodes.join(", ")),
-            };
-            Failure::new(RunError::of(&doing, &failure).to_string())
-        }),
+        None => connect::open(urls),
         Some(server) => open_with_patience(urls, &interrupt::is_asked).map_err(|error| {
             Failure::new(format!("{error}; what the server said is in {}", server.log().display()))
         }),
     }
-}
-
-fn choose_setting(database: &dyn Database, options: &Options) -> Result<Setting, Failure> {
-    let settings = database.settings();
-    let found = match &options.isolation {
-        Some(name) => settings.iter().find(|setting| setting.name == *name),
-        None => settings.iter().find(|setting| setting.is_default).or(settings.first()),
-    };
-    found.cloned().ok_or_else(|| {
-        let names: Vec<_> = settings.iter().map(|setting| setting.name.as_str()).collect();
-        Failure::new(format!(
-            "{} has no isolation setting {:?}; there are {}",
-            database.describe().product,
-            options.isolation.as_deref().unwrap_or_default(),
-            names.join(", ")
-        ))
-    })
 }
 
 /// The file of the history: as named, or a name that is not taken.
@@ -146,15 +120,7 @@ fn drive(
     progress: &Progress,
 ) -> Result<Summary, Failure> {
     let workload = options.build().map_err(Failure::new)?;
-    let job = Job {
-        database,
-        setting,
-        workload: workload.as_ref(),
-        sessions: options.shape.sessions,
-        pace: options.pace,
-        nemesis: &options.nemesis,
-        seed: options.shape.seed,
-    };
+    let job = options.job(database, setting, workload.as_ref());
     let control = Control { is_stopped: &interrupt::is_asked, progress: &|now| progress.set(&sentence(now)) };
     progress.set("creating the tables");
     let summary = interrupt::while_deciding(|| ::run::run(&job, recorder, server, &control));

@@ -1,0 +1,27 @@
+//! Opens the database of a command line; what is said of its URLs never holds a password.
+
+use ::run::RunError;
+use databases::{Database, FailureKind, Url};
+
+use crate::exit::Failure;
+use crate::terminal::visible;
+
+/// Reads the URLs of the nodes.
+pub fn urls(texts: &[String]) -> Result<Vec<Url>, Failure> {
+    let urls = texts.iter().map(|text| Url::parse(text)).collect::<Result<_, _>>();
+    urls.map_err(|failure| Failure::new(visible(&failure.message)))
+}
+
+/// Opens a database.
+pub fn open(urls: &[Url]) -> Result<Box<dyn Database>, Failure> {
+    databases::open(urls).map_err(|failure| {
+        // Why a URL is refused says the driver, who knows what of it may be shown; a code is of a server that was asked.
+        if failure.kind == FailureKind::Refused && failure.code.is_none() {
+            return Failure::new(visible(&RunError::of("connecting", &failure).to_string()));
+        }
+        let nodes: Vec<String> = urls.iter().map(Url::to_string).collect();
+        Failure::new(visible(
+            &RunError::of(&format!("connecting to {}", nodes.join(", ")), &failure).to_string(),
+        ))
+    })
+}
