@@ -23,7 +23,7 @@ pub struct Arguments {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 the level holds, 1 it is violated, 2 the question could not be asked, 3 undecided (a limit was reached).
+Exit codes: 0 the level holds, 1 it is violated, 2 the question could not be asked, 3 undecided (a limit was reached, or the history has something that is not decided yet).
 
 Start with `isoscope demo`, then `isoscope check FILE`.";
 

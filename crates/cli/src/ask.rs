@@ -7,8 +7,9 @@
 use std::time::{Duration, Instant};
 
 use certify::{Certificate, Level};
-use history::{History, Index, OpId};
+use history::{History, Index, Op, OpId, Predicate, PredicateRead, PredicateWrite};
 use run::forbidden::facts;
+use spec::ConvertError;
 use verify::{Limit, Options, Stages, Stats, Unsupported, Verdict};
 
 use crate::exit::Failure;
@@ -58,8 +59,19 @@ pub enum Decision {
     Holds,
     /// The level is violated.
     Violated,
-    /// This limit was reached first.
-    Undecided(Limit),
+    /// Something stood in the way.
+    Undecided(Obstacle),
+}
+
+/// Why a level is undecided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Obstacle {
+    /// This limit was reached.
+    Limit(Limit),
+    /// No engine decides this operation at this level.
+    Operation(OpId),
+    /// The level has no engine, and its definition cannot be tried on the history.
+    Definition(ConvertError),
 }
 
 impl Decision {
@@ -123,28 +135,27 @@ impl Question<'_> {
         })
     }
 
-    fn decide(&self, level: NamedLevel) -> Result<Answer, Failure> {
-        let engine = level.engine.ok_or_else(|| no_engine(level))?;
-        self.decide_level(level.name(), &engine.with_clock_skew(self.clock_skew))
+    /// The answer for a level that has an engine.
+    pub fn decide(&self, level: NamedLevel) -> Result<Answer, Failure> {
+        let engine = level.engine.ok_or_else(|| Failure::new(format!("{} has no engine", level.name())))?;
+        Ok(self.decide_level(level.name(), &engine.with_clock_skew(self.clock_skew)))
     }
 
     /// The answer for a level of any skew.
-    pub fn decide_level(&self, name: &str, level: &Level) -> Result<Answer, Failure> {
+    pub fn decide_level(&self, name: &str, level: &Level) -> Answer {
         let started = Instant::now();
-        let (decision, certificate, stats) = self.verify(level)?;
-        Ok(Answer {
-            level: name.to_owned(),
-            decision,
-            time: started.elapsed(),
-            follows_from: None,
+        let (decision, certificate, stats) = self.verify(level);
+        Answer {
             certificate: certificate.map(|certificate| (*level, certificate)),
             stats,
-        })
+            ..Answer::plain(name, decision, started.elapsed())
+        }
     }
 
-    fn verify(&self, level: &Level) -> Result<(Decision, Option<Certificate>, Stats), Failure> {
+    fn verify(&self, level: &Level) -> (Decision, Option<Certificate>, Stats) {
+        let undecided = |limit| Decision::Undecided(Obstacle::Limit(limit));
         if let Some(limit) = self.limits.reached() {
-            return Ok((Decision::Undecided(limit), None, Stats::default()));
+            return (undecided(limit), None, Stats::default());
         }
         let options = Options {
             seed: self.seed,
@@ -153,14 +164,69 @@ impl Question<'_> {
             limit: &|| self.limits.reached(),
         };
         match verify::verify(self.history, self.index, level, &options) {
-            Ok(answer) => Ok(match answer.verdict {
+            Ok(answer) => match answer.verdict {
                 Verdict::Holds(certificate) => (Decision::Holds, Some(certificate), answer.stats),
                 Verdict::Violated(certificate) => (Decision::Violated, Some(certificate), answer.stats),
-                Verdict::Undecided(limit) => (Decision::Undecided(limit), None, answer.stats),
-            }),
+                Verdict::Undecided(limit) => (undecided(limit), None, answer.stats),
+            },
             // Validation alone answers: what it found is forbidden at every level.
-            Err(_) if self.has_committed_finding() => Ok((Decision::Violated, None, Stats::default())),
-            Err(Unsupported { op }) => Err(unsupported(self.history, op)),
+            Err(_) if self.has_committed_finding() => (Decision::Violated, None, Stats::default()),
+            Err(Unsupported { op }) => (Decision::Undecided(Obstacle::Operation(op)), None, Stats::default()),
+        }
+    }
+
+    /// Why a level is undecided, as a sentence.
+    pub fn sentence(&self, obstacle: Obstacle) -> String {
+        match obstacle {
+            Obstacle::Limit(limit) => self.limits.sentence(limit),
+            Obstacle::Operation(op) => format!("{} {}", txn_of(self.history, op), self.unsupported(op)),
+            Obstacle::Definition(ConvertError::UnsupportedOp(op)) => format!(
+                "there is no engine for it, and its definition does not speak of lists, ranges, \
+                 predicates and versions, as in {}",
+                txn_of(self.history, op)
+            ),
+            Obstacle::Definition(error) => format!("there is no engine for it, and {error}"),
+        }
+    }
+
+    /// What keeps an operation from being decided, to read on after the name of its transaction.
+    fn unsupported(&self, op: OpId) -> String {
+        match self.history.op(op) {
+            Op::Append { .. } | Op::ReadList { .. } if self.index.unindexed() == Some(op) => {
+                "has a list of a kind that is not decided yet: an element that is appended twice, a list that does \
+                 not start empty or is also written as a whole, or lists together with predicates"
+                    .to_owned()
+            }
+            Op::Append { .. } | Op::ReadList { .. } => {
+                "has a list, and lists are not decided under prefix consistency".to_owned()
+            }
+            Op::PredicateRead(PredicateRead { predicate, .. })
+            | Op::PredicateWrite(PredicateWrite { predicate, .. }) => match Predicate::parse(predicate) {
+                Err(error) => format!("has a predicate without a meaning: {error}"),
+                Ok(_) => "has a predicate, which is not decided where initial values are unknown or rows can have \
+                          thousands of contents"
+                    .into(),
+            },
+            _ if self.history.op_version(op).is_some() => {
+                "tells a version of its key, and not all writes of the key do, or two tell the same one".into()
+            }
+            _ => "saw what may be the initial value of a key, and so did another transaction of unknown outcome, \
+                  with another value"
+                .into(),
+        }
+    }
+}
+
+impl Answer {
+    /// A verdict without its argument.
+    pub fn plain(level: &str, decision: Decision, time: Duration) -> Self {
+        Self {
+            level: level.to_owned(),
+            decision,
+            time,
+            follows_from: None,
+            certificate: None,
+            stats: Stats::default(),
         }
     }
 }
@@ -175,52 +241,13 @@ fn consequence(name: &str, answers: &[Option<Answer>]) -> Option<Answer> {
         };
         let source = levels::find(&answer.level).ok()?.name();
         follows.then(|| Answer {
-            level: name.to_owned(),
-            decision: answer.decision,
-            time: Duration::ZERO,
             follows_from: Some(source),
-            certificate: None,
-            stats: Stats::default(),
+            ..Answer::plain(name, answer.decision, Duration::ZERO)
         })
     })
 }
 
-/// Says that a level has a definition but no engine.
-pub fn no_engine(level: NamedLevel) -> Failure {
-    let name = level.name();
-    let decided: Vec<_> = levels::with_engine().iter().map(|level| level.name()).collect();
-    Failure::new(format!(
-        "isoscope knows {name} but has no engine for it yet; it decides {}. On a small history its definition can be \
-         checked as it stands: isoscope levels {name} --spec > {name}.iso, then --level {name}.iso",
-        decided.join(", ")
-    ))
-}
-
-fn unsupported(history: &History, op: OpId) -> Failure {
-    let txn = history.txn_label(history.txn_of(op));
-    let txn = crate::terminal::visible(&txn);
-    let why = match history.op(op) {
-        history::Op::Append { .. } | history::Op::ReadList { .. } => {
-            "has a list of a kind that is not decided yet: an element that is appended twice, a list that does not \
-             start empty or is also written as a whole, lists together with predicates, or any list under prefix \
-             consistency"
-                .to_owned()
-        }
-        history::Op::PredicateRead(history::PredicateRead { predicate, .. })
-        | history::Op::PredicateWrite(history::PredicateWrite { predicate, .. }) => {
-            match history::Predicate::parse(predicate) {
-                Err(error) => format!("has a predicate without a meaning: {error}"),
-                Ok(_) => "has a predicate, which is not decided where initial values are unknown or rows can have \
-                          thousands of contents"
-                    .into(),
-            }
-        }
-        _ if history.op_version(op).is_some() => {
-            "tells a version of its key, and not all writes of the key do, or two tell the same one".into()
-        }
-        _ => "saw what may be the initial value of a key, and so did another transaction of unknown outcome, with \
-              another value"
-            .into(),
-    };
-    Failure::new(format!("{txn} {why}; `isoscope convert` can write the history without it"))
+/// The name of an operation's transaction, safe to print.
+fn txn_of(history: &History, op: OpId) -> String {
+    crate::terminal::visible(&history.txn_label(history.txn_of(op)))
 }

@@ -1,6 +1,5 @@
 //! Which levels a history is asked for: those that the command line names, or all that make sense.
 
-use crate::ask::no_engine;
 use crate::exit::Failure;
 use crate::levels::{self, NamedLevel};
 use crate::load::Subject;
@@ -12,6 +11,8 @@ use crate::report::NotAsked;
 pub struct Asked {
     /// Levels that an engine decides.
     named: Vec<NamedLevel>,
+    /// Levels that have a definition alone.
+    weak: Vec<NamedLevel>,
     /// Levels of the user's own.
     own: Vec<spec::Level>,
 }
@@ -21,6 +22,8 @@ pub struct Asked {
 pub struct Choice {
     /// Levels that an engine decides, strongest first unless the user named them.
     pub named: Vec<NamedLevel>,
+    /// Levels that have a definition alone.
+    pub weak: Vec<NamedLevel>,
     /// Levels of the user's own.
     pub own: Vec<spec::Level>,
     /// What was left out, although the user did not leave it out.
@@ -30,38 +33,37 @@ pub struct Choice {
 impl Asked {
     /// The levels of the command line.
     pub fn parse(names: &[String]) -> Result<Self, Failure> {
-        let mut asked: Vec<NamedLevel> = Vec::new();
-        let mut own = Vec::new();
+        let mut asked = Self { named: Vec::new(), weak: Vec::new(), own: Vec::new() };
         for name in names {
             if own_level::is_file_name(name) {
-                own.extend(own_level::read(name)?);
+                asked.own.extend(own_level::read(name)?);
                 continue;
             }
             let level = levels::find(name)?;
-            if level.engine.is_none() {
-                return Err(no_engine(level));
-            }
-            if asked.iter().all(|known| known.name() != level.name()) {
-                asked.push(level);
+            let known = if level.engine.is_some() { &mut asked.named } else { &mut asked.weak };
+            if known.iter().all(|known| known.name() != level.name()) {
+                known.push(level);
             }
         }
-        Ok(Self { named: asked, own })
+        Ok(asked)
+    }
+
+    /// Whether the command line names none.
+    fn is_all(&self) -> bool {
+        self.named.is_empty() && self.weak.is_empty() && self.own.is_empty()
     }
 
     /// Whether it is exactly one level that has certificates.
     pub fn is_one_with_engine(&self) -> bool {
-        self.named.len() == 1 && self.own.is_empty()
+        self.named.len() == 1 && self.weak.is_empty() && self.own.is_empty()
     }
 
     /// The names of the levels, whatever the history turns out to be.
     pub fn names(&self) -> Vec<String> {
         let own = self.own.iter().map(|level| level.name.clone());
         let all = levels::with_engine();
-        let named = match self.named.is_empty() && self.own.is_empty() {
-            true => &all,
-            false => &self.named,
-        };
-        named.iter().map(|level| level.name().to_owned()).chain(own).collect()
+        let named = if self.is_all() { &all } else { &self.named };
+        named.iter().chain(&self.weak).map(|level| level.name().to_owned()).chain(own).collect()
     }
 
     /// What this history is asked for.
@@ -70,13 +72,14 @@ impl Asked {
         if let Some(level) = self.named.iter().find(|level| !is_answerable(level)) {
             return Err(no_times(*level, subject));
         }
-        let is_all = self.named.is_empty() && self.own.is_empty();
+        let is_all = self.is_all();
         let (all, left): (Vec<_>, Vec<_>) = levels::with_engine().into_iter().partition(is_answerable);
         let not_asked =
             left.iter().map(|level| NotAsked { level: level.name(), reason: "the history has no times" });
         Ok(Choice {
             not_asked: if is_all { not_asked.collect() } else { Vec::new() },
             named: if is_all { all } else { self.named },
+            weak: self.weak,
             own: self.own,
         })
     }

@@ -1,6 +1,6 @@
 //! Why a level is violated, whatever the argument came from: the engine's certificate, validation, or a definition.
 
-use ::run::forbidden::facts;
+use ::run::forbidden::{facts, forbids};
 use history::{History, Index, TxnId};
 
 use crate::ask::{Answer, Decision};
@@ -40,7 +40,7 @@ impl Explanation {
             Some((level, certificate)) => {
                 explain::explain(history, index, level, certificate).map(Self::of_certificate)
             }
-            None => Self::of_finding(history, index),
+            None => Self::of_finding(history, index, &answer.level),
         }
     }
 
@@ -63,9 +63,9 @@ impl Explanation {
         }
     }
 
-    /// What validation found in a history that no engine takes.
-    fn of_finding(history: &History, index: &Index) -> Option<Self> {
-        let finding = facts(history, index).next()?;
+    /// What validation found that a level forbids, in a history that no engine takes.
+    fn of_finding(history: &History, index: &Index, level: &str) -> Option<Self> {
+        let finding = facts(history, index).find(|finding| forbids(level, finding.kind))?;
         let other = finding.other.map(|op| history.txn_of(op));
         let mut transactions = vec![finding.txn];
         transactions.extend(other.filter(|&other| other != finding.txn));

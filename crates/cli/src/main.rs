@@ -22,6 +22,7 @@ mod report;
 mod skew;
 mod terminal;
 mod units;
+mod weak;
 
 use std::process::ExitCode;
 

@@ -1,17 +1,16 @@
 //! Levels of the user's own: text files in the language of levels, decided on small histories by their definition.
 
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use history::{History, KeyId, TxnId};
 use spec::ground::{self, Reason};
 use spec::{Level, SmallHistory, Spec};
-use verify::Stats;
 
-use crate::ask::{Answer, Decision};
+use crate::ask::{Answer, Decision, Obstacle, Question};
+use crate::commands::check::rule;
 use crate::exit::Failure;
 use crate::explanation::{Explanation, Line};
-use crate::limits::Limits;
 use crate::report::Ruling;
 use crate::terminal::visible;
 use crate::units::counted;
@@ -35,43 +34,41 @@ pub fn read(name: &str) -> Result<Vec<Level>, Failure> {
     }
 }
 
-/// Decides a level by its definition.
-pub fn decide(history: &History, level: &Level, clock_skew: i64, limits: &Limits) -> Result<Ruling, Failure> {
-    if level.needs_times() && !history.has_times() {
+/// Decides a level by its definition, if the history is small enough.
+pub fn decide(question: &Question<'_>, level: &Level) -> Result<Ruling, Failure> {
+    if level.needs_times() && !question.history.has_times() {
         return Err(Failure::new(format!(
             "{} needs to know when transactions ran, and the history has no times",
             level.name
         )));
     }
-    let small = SmallHistory::from_history(history, clock_skew)
-        .map_err(|error| Failure::new(format!("{}: {error}", level.name)))?;
+    match SmallHistory::from_history(question.history, question.clock_skew) {
+        Ok(small) => decide_small(question, level, small),
+        Err(error) => {
+            let decision = Decision::Undecided(Obstacle::Definition(error));
+            Ok(rule(question, Answer::plain(&level.name, decision, Duration::ZERO)))
+        }
+    }
+}
+
+/// The same for a history that is known to be small.
+pub fn decide_small(question: &Question<'_>, level: &Level, small: SmallHistory) -> Result<Ruling, Failure> {
     let started = Instant::now();
     let definition = level.clone();
-    let decided = limits.bound("deciding", move || ground::decide(&small, &definition));
-    let (decision, explanation, limit) = match decided {
-        Ok(ground::Answer::Allowed(_)) => (Decision::Holds, None, None),
+    let decided = question.limits.bound("deciding", move || ground::decide(&small, &definition));
+    let (decision, explanation) = match decided {
+        Ok(ground::Answer::Allowed(_)) => (Decision::Holds, None),
         Ok(ground::Answer::Forbidden(reasons)) => {
-            (Decision::Violated, Some(explain(history, &reasons)), None)
+            (Decision::Violated, Some(explain(question.history, &reasons)))
         }
-        Err(Failure::Limit(sentence)) => {
-            let limit = limits.reached().unwrap_or(verify::Limit::Time);
-            (Decision::Undecided(limit), None, Some(sentence))
+        Err(Failure::Limit(_)) => {
+            let limit = question.limits.reached().unwrap_or(verify::Limit::Time);
+            (Decision::Undecided(Obstacle::Limit(limit)), None)
         }
         Err(failure) => return Err(failure),
     };
-    Ok(Ruling {
-        answer: Answer {
-            level: level.name.clone(),
-            decision,
-            time: started.elapsed(),
-            follows_from: None,
-            certificate: None,
-            stats: Stats::default(),
-        },
-        explanation,
-        limit,
-        skew: None,
-    })
+    let answer = Answer::plain(&level.name, decision, started.elapsed());
+    Ok(Ruling { explanation, ..rule(question, answer) })
 }
 
 /// The demands of the definition that contradict each other, about transactions and keys as the history names them.

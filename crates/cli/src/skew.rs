@@ -12,7 +12,6 @@ use history::History;
 use serde::Serialize;
 
 use crate::ask::{Answer, Decision, Question};
-use crate::exit::Failure;
 
 /// How the verdict depends on the skew, in the unit of the history's clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -32,21 +31,19 @@ pub enum SkewReport {
 impl SkewReport {
     /// Finds out how an answer depends on the skew; nothing for levels without real time, nothing once a limit is
     /// reached, and nothing for a violation where predicates concern many rows.
-    pub fn of(question: &Question<'_>, answer: &Answer) -> Result<Option<Self>, Failure> {
-        let Some((level, certificate)) = &answer.certificate else {
-            return Ok(None);
-        };
+    pub fn of(question: &Question<'_>, answer: &Answer) -> Option<Self> {
+        let (level, certificate) = answer.certificate.as_ref()?;
         if level.real_time == RealTime::Ignored || question.history.clock() == history::Clock::Position {
-            return Ok(None);
+            return None;
         }
         let search =
             Search { question, level: *level, deadline: Instant::now() + PATIENCE.max(2 * answer.time) };
         match answer.decision {
             Decision::Holds => search.below(level.clock_skew),
             // Of many rows it is the clock that says what they held: with another one all has to be decided anew.
-            Decision::Violated if !history::Stories::are_few(question.history) => Ok(None),
+            Decision::Violated if !history::Stories::are_few(question.history) => None,
             Decision::Violated => search.above(level.clock_skew, certificate),
-            Decision::Undecided(_) => Ok(None),
+            Decision::Undecided(_) => None,
         }
     }
 }
@@ -62,39 +59,34 @@ struct Search<'q> {
 
 impl Search<'_> {
     /// The level holds with this skew: does it with a smaller one?
-    fn below(&self, skew: i64) -> Result<Option<SkewReport>, Failure> {
+    fn below(&self, skew: i64) -> Option<SkewReport> {
         if skew == 0 {
-            return Ok(Some(SkewReport::AnySkew));
+            return Some(SkewReport::AnySkew);
         }
-        let without = self.decide_with(0)?;
+        let without = self.decide_with(0);
         match (without.decision, without.certificate) {
-            (Decision::Holds, _) => Ok(Some(SkewReport::AnySkew)),
+            (Decision::Holds, _) => Some(SkewReport::AnySkew),
             (Decision::Violated, Some((_, certificate))) => self.between(0, certificate, skew),
-            _ => Ok(None),
+            _ => None,
         }
     }
 
     /// The level is violated with this skew: is it with a larger one?
-    fn above(&self, skew: i64, certificate: &Certificate) -> Result<Option<SkewReport>, Failure> {
+    fn above(&self, skew: i64, certificate: &Certificate) -> Option<SkewReport> {
         let all = time_span(self.question.history).saturating_add(1).max(skew);
-        match self.decide_with(all)?.decision {
-            Decision::Violated => Ok(Some(SkewReport::AnySkew)),
+        match self.decide_with(all).decision {
+            Decision::Violated => Some(SkewReport::AnySkew),
             Decision::Holds => self.between(skew, certificate.clone(), all),
-            Decision::Undecided(_) => Ok(None),
+            Decision::Undecided(_) => None,
         }
     }
 
     /// Violated with the first, by this certificate; holds with the second.
-    fn between(
-        &self,
-        violated: i64,
-        certificate: Certificate,
-        mut holds: i64,
-    ) -> Result<Option<SkewReport>, Failure> {
+    fn between(&self, violated: i64, certificate: Certificate, mut holds: i64) -> Option<SkewReport> {
         let mut violated = self.stretch(&certificate, violated, holds);
         let mut probe = violated + 1;
         while probe < holds {
-            match self.decide_with(probe)?.decision {
+            match self.decide_with(probe).decision {
                 Decision::Holds => holds = probe,
                 Decision::Violated => violated = probe,
                 Decision::Undecided(_) => break,
@@ -104,7 +96,7 @@ impl Search<'_> {
             }
             probe = middle(violated, holds);
         }
-        Ok(Some(SkewReport::Threshold { violated_up_to: violated, holds_from: holds }))
+        Some(SkewReport::Threshold { violated_up_to: violated, holds_from: holds })
     }
 
     /// The largest skew below `holds` with which the certificate still proves the violation.
@@ -120,7 +112,7 @@ impl Search<'_> {
         violated
     }
 
-    fn decide_with(&self, skew: i64) -> Result<Answer, Failure> {
+    fn decide_with(&self, skew: i64) -> Answer {
         self.question.decide_level("", &self.level.with_clock_skew(skew))
     }
 }

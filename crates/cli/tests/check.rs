@@ -501,13 +501,43 @@ fn lists_ranges_and_predicates_are_decided() {
 
 #[test]
 fn what_is_not_decided_says_why() {
-    check(
-        "a: a(x)=1\nb: a(x)=1\n",
-        "",
-        expect![[r#"
-        --- standard error
-        error: T2 has a list of a kind that is not decided yet: an element that is appended twice, a list that does not start empty or is also written as a whole, lists together with predicates, or any list under prefix consistency; `isoscope convert` can write the history without it
-        --- exit 2
-    "#]],
+    check("a: a(x)=1\nb: a(x)=1\n", "--level ser,si", expect![[""]]);
+    check("init *=?\na: p(v > 1)={}\nb: w(x)=2\n", "--level ser", expect![[""]]);
+    // Other levels are decided all the same.
+    check("init *=nil\na: a(x)=1\nb: r(x)=[1]\n", "", expect![[""]]);
+    let folder = Folder::with(&[("h.txt", "a: a(x)=1\nb: a(x)=1\n")]);
+    let output = folder.isoscope("check h.txt --json --level ser").output().unwrap();
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (answer["verdicts"][0]["verdict"].as_str(), output.status.code()),
+        (Some("undecided"), Some(3))
     );
+    assert!(answer["verdicts"][0]["reason"].as_str().unwrap().starts_with("T2 has a list"), "{answer}");
+}
+
+#[test]
+fn a_level_without_an_engine_is_decided_by_its_definition_where_the_history_is_small() {
+    check(WRITE_SKEW, "--level causal,rc,ser", expect![[""]]);
+    check("a: w(x)=1 w(y)=1\nb: r(x)=1 r(y)=0\n", "--level rc", expect![[""]]);
+    check("a: w(x)=1 abort\nb: r(x)=1\n", "--level ra", expect![[""]]);
+}
+
+#[test]
+fn a_level_without_an_engine_is_decided_on_a_large_history_by_what_else_is_known() {
+    let many = |text: &str| text.to_owned() + &"c: r(z)=0\n".repeat(70);
+    // Prefix holds, and implies it.
+    check(&many("a: w(x)=1\n"), "--level causal", expect![[""]]);
+    check(&many("a: w(x)=1 abort\nb: r(x)=1\n"), "--level causal", expect![[""]]);
+    let long_fork = "a: w(x)=1\nb: w(y)=1\nd: r(x)=1 r(y)=0\ne: r(x)=0 r(y)=1\n";
+    check(&many(long_fork), "--level causal", expect![[""]]);
+    check(&many(long_fork), "--level ru", expect![[""]]);
+    // Definitions do not speak of lists.
+    check("init *=nil\na: a(x)=1\nb: r(x)=[1]\n", "--level causal", expect![[""]]);
+    check("a: a(x)=1\nb: a(x)=1\n", "--level causal", expect![[""]]);
+}
+
+#[test]
+fn warnings_are_shown_even_if_the_question_cannot_be_asked() {
+    let folder = Folder::with(&[("h.edn", "{:type :ok :process :nemesis :value nil}\n")]);
+    expect![[""]].assert_eq(&folder.run("check h.edn --level strict-serializable"));
 }

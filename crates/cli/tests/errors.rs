@@ -94,14 +94,6 @@ fn levels() {
     "#]],
     );
     check(
-        "check h.txt --level causal",
-        expect![[r#"
-        --- standard error
-        error: isoscope knows causal but has no engine for it yet; it decides strict-serializable, session-serializable, serializable, strong-si, strong-session-si, generalized-si, session-snapshot-isolation, snapshot-isolation, prefix. On a small history its definition can be checked as it stands: isoscope levels causal --spec > causal.iso, then --level causal.iso
-        --- exit 2
-    "#]],
-    );
-    check(
         "levels nothing",
         expect![[r#"
         --- standard error

@@ -17,11 +17,10 @@ use crate::files::{is_dash, write_whole};
 use crate::levels;
 use crate::limits::{self, Limits};
 use crate::load::Subject;
-use crate::own_level;
 use crate::progress::Progress;
 use crate::report::{self, Report, Ruling, RunStats};
 use crate::skew::SkewReport;
-use crate::{interrupt, units};
+use crate::{interrupt, own_level, units, weak};
 
 /// The flags of `check`.
 #[derive(Args, Debug)]
@@ -69,7 +68,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let stages = parse_stages(&arguments.without)?;
     let asked = Asked::parse(&arguments.levels)?;
     if arguments.certificate.is_some() && !asked.is_one_with_engine() {
-        return Err(Failure::new("--certificate is the proof of one answer: name one level with --level"));
+        return Err(Failure::new(
+            "--certificate is the proof of one answer: name one level that has an engine with --level",
+        ));
     }
     let limits = Limits::start(arguments.limits.time_limit, arguments.limits.memory_limit)?;
     let progress = Progress::start(&format!("reading {}", arguments.input.name()));
@@ -80,9 +81,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let prepared = prepared?;
     let question = prepared.question(arguments, stages, &limits)?;
-    let report = prepared.report(asked, &question, arguments.stats, &progress)?;
+    let report = prepared.report(asked, &question, arguments.stats, &progress);
     drop(progress);
+    // What is odd about the input may be why it cannot be asked.
     prepared.subject.warn();
+    let report = report?;
     if let Some(file) = &arguments.certificate {
         write_certificate(file, &report)?;
     }
@@ -141,14 +144,18 @@ impl Prepared {
         let mut rulings = Vec::new();
         for answer in &answers {
             let skew = match is_weakest_violated(answer, &answers) {
-                true => interrupt::while_deciding(|| SkewReport::of(question, answer))?,
+                true => interrupt::while_deciding(|| SkewReport::of(question, answer)),
                 false => None,
             };
             rulings.push(Ruling { skew, ..rule(question, answer.clone()) });
         }
+        for &level in &choice.weak {
+            progress.set(&format!("checking {}", level.name()));
+            rulings.push(weak::decide(question, level)?);
+        }
         for level in &choice.own {
             progress.set(&format!("checking {}", level.name));
-            rulings.push(own_level::decide(question.history, level, question.clock_skew, question.limits)?);
+            rulings.push(own_level::decide(question, level)?);
         }
         Ok(Report { subject: &self.subject, rulings, not_asked: choice.not_asked, stats })
     }
@@ -176,14 +183,14 @@ fn is_weakest_violated(answer: &Answer, answers: &[Answer]) -> bool {
 
 /// An answer with what people want to know about it.
 pub fn rule(question: &Question<'_>, answer: Answer) -> Ruling {
-    let limit = match answer.decision {
-        Decision::Undecided(limit) => Some(question.limits.sentence(limit)),
+    let obstacle = match answer.decision {
+        Decision::Undecided(obstacle) => Some(question.sentence(obstacle)),
         _ => None,
     };
     Ruling {
         explanation: Explanation::of(question.history, question.index, &answer),
         answer,
-        limit,
+        obstacle,
         skew: None,
     }
 }

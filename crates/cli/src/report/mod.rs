@@ -44,7 +44,7 @@ pub struct Ruling {
     /// Why it is violated.
     pub explanation: Option<Explanation>,
     /// Why it is undecided.
-    pub limit: Option<String>,
+    pub obstacle: Option<String>,
     /// How it depends on the clocks.
     pub skew: Option<SkewReport>,
 }
@@ -98,9 +98,18 @@ impl Report<'_> {
 
     /// How verdicts depend on the clocks, a sentence for all levels of which the same is true.
     pub fn skew_sentences(&self) -> Vec<String> {
+        self.sentences(Ruling::skew_phrase)
+    }
+
+    /// Why levels are undecided, likewise.
+    pub fn undecided_sentences(&self) -> Vec<String> {
+        self.sentences(|ruling| ruling.obstacle.clone())
+    }
+
+    fn sentences(&self, phrase: impl Fn(&Ruling) -> Option<String>) -> Vec<String> {
         let mut told: Vec<(Vec<&str>, String)> = Vec::new();
         for ruling in &self.rulings {
-            let Some(phrase) = ruling.skew_phrase() else {
+            let Some(phrase) = phrase(ruling) else {
                 continue;
             };
             match told.iter_mut().find(|(_, known)| *known == phrase) {
@@ -150,8 +159,8 @@ impl Ruling {
         if let Some(source) = self.answer.follows_from {
             return Some(format!("follows from {source}"));
         }
-        if let Some(limit) = &self.limit {
-            return Some(limit.clone());
+        if let Some(obstacle) = &self.obstacle {
+            return Some(obstacle.clone());
         }
         let lines = &self.explanation.as_ref()?.lines;
         let roots = lines.iter().filter(|line| line.depth == 0);

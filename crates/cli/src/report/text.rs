@@ -58,13 +58,8 @@ fn line(out: &mut dyn Write, style: Style, tone: Tone, word: &str, text: &str) -
 }
 
 fn undecided(report: &Report<'_>, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    let names = report.names(|decision| matches!(decision, Decision::Undecided(_)));
-    let limit = report.rulings.iter().find_map(|ruling| ruling.limit.as_deref());
-    if names.is_empty() {
-        return Ok(());
-    }
-    let text = format!("{}: {}", names.join(", "), limit.unwrap_or_default());
-    line(out, style, Tone::Unsure, "undecided", &text)
+    let mut sentences = report.undecided_sentences().into_iter();
+    sentences.try_for_each(|sentence| line(out, style, Tone::Unsure, "undecided", &sentence))
 }
 
 fn not_asked(report: &Report<'_>, style: Style, out: &mut dyn Write) -> io::Result<()> {

@@ -6,13 +6,13 @@ use ::run::options::Options;
 use ::run::{Ended, Summary};
 use serde_json::{Value, json};
 
-use super::check::{Checked, Judged, NOT_DECIDED_HERE};
+use super::check::{Checked, Judged};
 use super::execute::Executed;
 use crate::ask::Decision;
 use crate::exit::{Exit, Failure};
+use crate::report;
 use crate::terminal::{Style, Tone, visible};
 use crate::units;
-use crate::{levels, report};
 
 /// Where the text begins after the word.
 const COLUMN: usize = 13;
@@ -146,9 +146,6 @@ fn tone_and_word(judged: &Judged) -> (Tone, String) {
         Some(Decision::Holds) => (Tone::Good, "holds".into()),
         Some(Decision::Violated) => (Tone::Bad, "violated".into()),
         Some(Decision::Undecided(_)) => (Tone::Unsure, "undecided".into()),
-        None if levels::find(&judged.level).is_ok_and(|level| level.engine.is_some()) => {
-            (Tone::Unsure, format!("not decided: {NOT_DECIDED_HERE}"))
-        }
         None => (
             Tone::Unsure,
             "not decided: there is no engine for it yet; single reads show nothing that it forbids".into(),

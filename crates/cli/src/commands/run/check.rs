@@ -10,19 +10,15 @@ use history::Index;
 use verify::Stages;
 
 use crate::args::{InputArguments, LimitArguments, ReadingArguments};
-use crate::ask::{Answer, Decision, Question};
+use crate::ask::{Decision, Question};
 use crate::asked::Asked;
 use crate::commands::check::rule;
 use crate::exit::{Exit, Failure};
-use crate::interrupt;
-use crate::levels::{self, NamedLevel};
 use crate::limits::Limits;
 use crate::load::Subject;
 use crate::progress::Progress;
 use crate::report::{NotAsked, Report, Ruling};
-
-/// Why a level that has an engine is not decided.
-pub const NOT_DECIDED_HERE: &str = "the history has operations that are not decided at this level";
+use crate::{interrupt, levels, weak};
 
 /// A history with the answers about it.
 pub struct Checked {
@@ -39,7 +35,7 @@ pub struct Checked {
 pub struct Judged {
     /// Its name.
     pub level: String,
-    /// The verdict; `None` if no engine decides the level, or not for this history, and nothing else does.
+    /// The verdict; `None` if no engine decides the level, and nothing else does.
     pub decision: Option<Decision>,
 }
 
@@ -95,35 +91,15 @@ pub fn check(
     };
     let judged = judged_levels(options, promise);
     let choice = Asked::parse(&asked_levels(options, &judged, promise)?)?.choose(&subject)?;
-    let answers = interrupt::while_deciding(|| ask(&question, &choice.named, &|stage| progress.set(stage)))?;
+    let answers = interrupt::while_deciding(|| question.ask(&choice.named, &|stage| progress.set(stage)))?;
     progress.set("explaining");
-    let rulings: Vec<Ruling> = answers.given.into_iter().map(|answer| rule(&question, answer)).collect();
+    let mut rulings: Vec<Ruling> = answers.into_iter().map(|answer| rule(&question, answer)).collect();
+    for &level in &choice.weak {
+        rulings.push(weak::decide(&question, level)?);
+    }
     let judge = |level: String| Judged { decision: decision(&level, &rulings, &question), level };
     let judged = judged.into_iter().map(judge).collect();
-    Ok(Checked { subject, rulings, not_asked: answers.not_asked, judged, time: started.elapsed() })
-}
-
-/// What the engine said, and what it could not be asked.
-#[derive(Default)]
-struct Answers {
-    given: Vec<Answer>,
-    not_asked: Vec<NotAsked>,
-}
-
-/// All levels together; if one of them cannot be decided for this history, each alone, so that the others still are.
-fn ask(question: &Question<'_>, levels: &[NamedLevel], progress: &dyn Fn(&str)) -> Result<Answers, Failure> {
-    let first_failure = match question.ask(levels, progress) {
-        Ok(given) => return Ok(Answers { given, not_asked: Vec::new() }),
-        Err(failure) => failure,
-    };
-    let mut answers = Answers::default();
-    for level in levels {
-        match question.ask(&[*level], progress) {
-            Ok(given) => answers.given.extend(given),
-            Err(_) => answers.not_asked.push(NotAsked { level: level.name(), reason: NOT_DECIDED_HERE }),
-        }
-    }
-    if answers.given.is_empty() { Err(first_failure) } else { Ok(answers) }
+    Ok(Checked { subject, rulings, not_asked: choice.not_asked, judged, time: started.elapsed() })
 }
 
 fn judged_levels(options: &Options, promise: Option<Promise>) -> Vec<String> {
