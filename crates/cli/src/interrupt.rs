@@ -35,11 +35,11 @@ pub fn forget() {
     ASKED_TO_STOP.store(false, Ordering::Relaxed);
 }
 
-/// Runs work that asks [`is_asked`] now and then and ends by itself.
+/// Runs work that asks [`is_asked`] now and then and ends by itself; it may be part of other such work.
 pub fn while_deciding<T>(work: impl FnOnce() -> T) -> T {
-    CAN_STOP_ITSELF.store(true, Ordering::Relaxed);
+    let before = CAN_STOP_ITSELF.swap(true, Ordering::Relaxed);
     let result = work();
-    CAN_STOP_ITSELF.store(false, Ordering::Relaxed);
+    CAN_STOP_ITSELF.store(before, Ordering::Relaxed);
     result
 }
 

@@ -501,10 +501,38 @@ fn lists_ranges_and_predicates_are_decided() {
 
 #[test]
 fn what_is_not_decided_says_why() {
-    check("a: a(x)=1\nb: a(x)=1\n", "--level ser,si", expect![[""]]);
-    check("init *=?\na: p(v > 1)={}\nb: w(x)=2\n", "--level ser", expect![[""]]);
+    check(
+        "a: a(x)=1\nb: a(x)=1\n",
+        "--level ser,si",
+        expect![[r#"
+        h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
+
+          undecided  serializable, snapshot-isolation: T2 has a list of a kind that is not decided yet: an element that is appended twice, a list that does not start empty or is also written as a whole, or lists together with predicates
+        --- exit 3
+    "#]],
+    );
+    check(
+        "init *=?\na: p(v > 1)={}\nb: w(x)=2\n",
+        "--level ser",
+        expect![[r#"
+        h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
+
+          undecided  serializable: T1 has a predicate, which is not decided where initial values are unknown or rows can have thousands of contents
+        --- exit 3
+    "#]],
+    );
     // Other levels are decided all the same.
-    check("init *=nil\na: a(x)=1\nb: r(x)=[1]\n", "", expect![[""]]);
+    check(
+        "init *=nil\na: a(x)=1\nb: r(x)=[1]\n",
+        "",
+        expect![[r#"
+        h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
+
+          holds      session-serializable, serializable, session-snapshot-isolation, snapshot-isolation, prefix
+          not asked  strict-serializable, strong-si, strong-session-si, generalized-si: the history has no times
+        --- exit 0
+    "#]],
+    );
     let folder = Folder::with(&[("h.txt", "a: a(x)=1\nb: a(x)=1\n")]);
     let output = folder.isoscope("check h.txt --json --level ser").output().unwrap();
     let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -517,27 +545,125 @@ fn what_is_not_decided_says_why() {
 
 #[test]
 fn a_level_without_an_engine_is_decided_by_its_definition_where_the_history_is_small() {
-    check(WRITE_SKEW, "--level causal,rc,ser", expect![[""]]);
-    check("a: w(x)=1 w(y)=1\nb: r(x)=1 r(y)=0\n", "--level rc", expect![[""]]);
-    check("a: w(x)=1 abort\nb: r(x)=1\n", "--level ra", expect![[""]]);
+    check(
+        WRITE_SKEW,
+        "--level causal,rc,ser",
+        expect![[r#"
+        h.txt: 2 sessions, 2 transactions, 6 operations, 2 keys
+
+          holds      causal, read-committed
+          violated   serializable: write skew on keys x, y (G2-item), 2 transactions
+
+          T1 (session a) read x = 0, then read y = 0, then wrote x = 1
+          T2 (session b) read x = 0, then read y = 0, then wrote y = 1
+            T1 before T2: T1 read y = 0 (the initial value), and T2 wrote y = 1 over it
+            T2 before T1: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it
+        --- exit 1
+    "#]],
+    );
+    check(
+        "a: w(x)=1 w(y)=1\nb: r(x)=1 r(y)=0\n",
+        "--level rc",
+        expect![[r#"
+        h.txt: 2 sessions, 2 transactions, 4 operations, 2 keys
+
+          violated   read-committed: contradiction, 2 transactions
+
+          if T2 sees T1, T1 comes before the initial state: T2 read y from the initial state, and T1 wrote y too
+        --- exit 1
+    "#]],
+    );
+    check(
+        "a: w(x)=1 abort\nb: r(x)=1\n",
+        "--level ra",
+        expect![[r#"
+        h.txt: 2 sessions, 2 transactions (1 committed, 1 aborted), 1 operation, 1 key
+
+          violated   read-atomic: contradiction, 1 transaction
+
+          T2 read x from somebody who committed
+        --- exit 1
+    "#]],
+    );
 }
 
 #[test]
 fn a_level_without_an_engine_is_decided_on_a_large_history_by_what_else_is_known() {
     let many = |text: &str| text.to_owned() + &"c: r(z)=0\n".repeat(70);
     // Prefix holds, and implies it.
-    check(&many("a: w(x)=1\n"), "--level causal", expect![[""]]);
-    check(&many("a: w(x)=1 abort\nb: r(x)=1\n"), "--level causal", expect![[""]]);
+    check(
+        &many("a: w(x)=1\n"),
+        "--level causal",
+        expect![[r#"
+        h.txt: 2 sessions, 71 transactions, 71 operations, 2 keys
+
+          holds      causal
+        --- exit 0
+    "#]],
+    );
+    check(
+        &many("a: w(x)=1 abort\nb: r(x)=1\n"),
+        "--level causal",
+        expect![[r#"
+        h.txt: 3 sessions, 72 transactions (71 committed, 1 aborted), 71 operations, 2 keys
+
+          violated   causal: aborted read on key x
+
+          T2 read x = 1, which only T1 wrote, and T1 did not commit
+        --- exit 1
+    "#]],
+    );
     let long_fork = "a: w(x)=1\nb: w(y)=1\nd: r(x)=1 r(y)=0\ne: r(x)=0 r(y)=1\n";
-    check(&many(long_fork), "--level causal", expect![[""]]);
-    check(&many(long_fork), "--level ru", expect![[""]]);
+    check(
+        &many(long_fork),
+        "--level causal",
+        expect![[r#"
+        h.txt: 5 sessions, 74 transactions, 76 operations, 3 keys
+
+          undecided  causal: there is no engine for it, and 74 transactions are too many to decide by definition (at most 63)
+        --- exit 3
+    "#]],
+    );
+    check(
+        &many(long_fork),
+        "--level ru",
+        expect![[r#"
+        h.txt: 5 sessions, 74 transactions, 76 operations, 3 keys
+
+          holds      read-uncommitted
+        --- exit 0
+    "#]],
+    );
     // Definitions do not speak of lists.
-    check("init *=nil\na: a(x)=1\nb: r(x)=[1]\n", "--level causal", expect![[""]]);
-    check("a: a(x)=1\nb: a(x)=1\n", "--level causal", expect![[""]]);
+    check(
+        "init *=nil\na: a(x)=1\nb: r(x)=[1]\n",
+        "--level causal",
+        expect![[r#"
+        h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
+
+          holds      causal
+        --- exit 0
+    "#]],
+    );
+    check(
+        "a: a(x)=1\nb: a(x)=1\n",
+        "--level causal",
+        expect![[r#"
+        h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
+
+          undecided  causal: there is no engine for it, and its definition does not speak of lists, ranges, predicates and versions, as in T1
+        --- exit 3
+    "#]],
+    );
 }
 
 #[test]
 fn warnings_are_shown_even_if_the_question_cannot_be_asked() {
     let folder = Folder::with(&[("h.edn", "{:type :ok :process :nemesis :value nil}\n")]);
-    expect![[""]].assert_eq(&folder.run("check h.edn --level strict-serializable"));
+    expect![[r#"
+        --- standard error
+        warning: h.edn: left out 1 operation whose process is not an integer [not-a-client]
+        error: strict-serializable needs to know when transactions ran, and h.edn has no times; without times ask for session-serializable
+        --- exit 2
+    "#]].assert_eq(&folder.run("check h.edn --level strict-serializable"));
 }

@@ -158,10 +158,10 @@ fn flags() {
     check(
         "check h.txt --certificate c.json",
         expect![[r#"
-        --- standard error
-        error: --certificate is the proof of one answer: name one level with --level
-        --- exit 2
-    "#]],
+            --- standard error
+            error: --certificate is the proof of one answer: name one level that has an engine with --level
+            --- exit 2
+        "#]],
     );
     check(
         "check",

@@ -21,6 +21,7 @@ use crate::ask::Question;
 use crate::commands::check;
 use crate::connect;
 use crate::exit::{Exit, Failure};
+use crate::interrupt;
 use crate::levels;
 use crate::limits::Limits;
 use crate::load::Subject;
@@ -65,7 +66,8 @@ const SQLITE: [&str; 2] = ["deferred", "immediate"];
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let subject = subject()?;
-    let tables = tables(&subject)?;
+    // From before its folder is there until it is removed.
+    let tables = interrupt::while_deciding(|| tables(&subject))?;
     let index = Index::of(&subject.history);
     let limits = Limits::start(None, None)?;
     let question = Question {
