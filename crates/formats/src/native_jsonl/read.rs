@@ -113,11 +113,12 @@ impl Reader {
     /// A recording that broke off: what its last transactions saw may be of transactions that it does not have.
     fn doubt_the_end(&mut self) -> Option<Warning> {
         let doubted = if self.is_open { self.builder.doubt_the_end() } else { return None };
+        let (noun, are) = if doubted == 1 { ("transaction", "is") } else { ("transactions", "are") };
         Some(Warning::new(
             "unfinished-recording",
             format!(
-                "the recording broke off; {doubted} transactions at its end may have seen others that were not \
-                 recorded any more, and are taken as unknown"
+                "the recording broke off; {doubted} {noun} at its end may have seen others that were not \
+                 recorded any more, and {are} taken as unknown"
             ),
         ))
     }
