@@ -33,7 +33,7 @@ pub fn default_setting(database: &dyn Database) -> Setting {
 pub fn place(name: &str) -> String {
     let path = std::env::temp_dir().join(format!("isoscope-{name}-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&path);
-    for end in ["", "-wal", "-shm", "-journal"] {
+    for end in ["", "-wal", "-shm", "-journal", ".db-log"] {
         let _ = std::fs::remove_file(format!("{}{end}", path.display()));
     }
     path.display().to_string()
