@@ -1,7 +1,8 @@
 //! Levels that have a definition but no engine.
 //!
-//! A small history is asked by the definition. Of a large one, or one with lists or predicates, validation may say that
-//! the level is violated, and an engine of a stronger level that it holds; otherwise it is undecided.
+//! Validation may say at once that the level is violated, and in the best words. A small history is then asked by the
+//! definition; of a large one, or one with lists or predicates, an engine of a stronger level may say that it holds, and
+//! otherwise it is undecided.
 
 use std::time::Instant;
 
@@ -17,11 +18,16 @@ use crate::{interrupt, own_level};
 
 /// Decides a level that has no engine.
 pub fn decide(question: &Question<'_>, level: NamedLevel) -> Result<Ruling, Failure> {
+    let started = Instant::now();
+    if facts(question.history, question.index).any(|finding| forbids(level.name(), finding.kind)) {
+        let answer = Answer::plain(level.name(), Decision::Violated, started.elapsed());
+        return Ok(rule(question, answer));
+    }
     match SmallHistory::from_history(question.history, question.clock_skew) {
         Ok(small) => own_level::decide_small(question, level.spec, small),
         Err(error) => {
-            let answer =
-                interrupt::while_deciding(|| decide_indirectly(question, level, Obstacle::Definition(error)));
+            let obstacle = Obstacle::Definition(error);
+            let answer = interrupt::while_deciding(|| decide_indirectly(question, level, obstacle));
             Ok(rule(question, answer?))
         }
     }
@@ -36,9 +42,6 @@ fn decide_indirectly(
     let answer = |decision| Answer::plain(level.name(), decision, started.elapsed());
     if is_of_single_reads(level.name()) {
         return Ok(answer(Decision::Holds));
-    }
-    if facts(question.history, question.index).any(|finding| forbids(level.name(), finding.kind)) {
-        return Ok(answer(Decision::Violated));
     }
     let holding = stronger_that_holds(question, level)?;
     Ok(match holding {

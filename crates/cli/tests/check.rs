@@ -577,13 +577,13 @@ fn a_level_without_an_engine_is_decided_by_its_definition_where_the_history_is_s
         "a: w(x)=1 abort\nb: r(x)=1\n",
         "--level ra",
         expect![[r#"
-        h.txt: 2 sessions, 2 transactions (1 committed, 1 aborted), 1 operation, 1 key
+            h.txt: 2 sessions, 2 transactions (1 committed, 1 aborted), 1 operation, 1 key
 
-          violated   read-atomic: contradiction, 1 transaction
+              violated   read-atomic: aborted read on key x
 
-          T2 read x from somebody who committed
-        --- exit 1
-    "#]],
+              T2 read x = 1, which only T1 wrote, and T1 did not commit
+            --- exit 1
+        "#]],
     );
 }
 
@@ -610,6 +610,18 @@ fn a_level_without_an_engine_is_decided_on_a_large_history_by_what_else_is_known
           violated   causal: aborted read on key x
 
           T2 read x = 1, which only T1 wrote, and T1 did not commit
+        --- exit 1
+    "#]],
+    );
+    check(
+        &many("a: r(x)=5\n"),
+        "--level ru",
+        expect![[r#"
+        h.txt: 2 sessions, 71 transactions, 71 operations, 2 keys
+
+          violated   read-uncommitted: thin-air read on key x
+
+          T1 read x = 5, which nobody wrote
         --- exit 1
     "#]],
     );

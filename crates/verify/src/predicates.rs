@@ -61,8 +61,8 @@ pub(crate) fn decide(
     Ok(Answer { verdict, stats })
 }
 
-/// Cases that are tried where most ways are open.
-const MAX_ROUGH_CASES: usize = 16;
+/// Runs of the engine where most ways are open.
+const MAX_ROUGH_RUNS: usize = 16;
 
 struct Question<'a> {
     history: &'a History,
@@ -120,8 +120,8 @@ impl Question<'_> {
             return Err(Unsupported { op });
         }
         // Where what nobody saw is one content, most ways are open, and a contradiction is found soon or not at all.
-        let most = if scope.is_rough(self.history) { MAX_ROUGH_CASES } else { usize::MAX };
-        let Some(mut answer) = self.decide_ways(&index, most) else {
+        let most_runs = if scope.is_rough(self.history) { MAX_ROUGH_RUNS } else { usize::MAX };
+        let Some(mut answer) = self.decide_ways(&index, most_runs) else {
             return Err(Unsupported { op: history::first_by_predicate(self.history).unwrap_or(OpId(0)) });
         };
         if let Verdict::Violated(Certificate::Violated { keys: about, .. }) = &mut answer.verdict {
@@ -130,15 +130,15 @@ impl Question<'_> {
         Ok(answer)
     }
 
-    /// Decides which ways stories took; `None` if that takes more cases than so many.
-    fn decide_ways(&self, index: &Index, most: usize) -> Option<Answer> {
+    /// Decides which ways stories took; `None` if that takes more runs of the engine than so many.
+    fn decide_ways(&self, index: &Index, most_runs: usize) -> Option<Answer> {
         let stories = index.stories();
         if stories.all().iter().all(|story| story.alternatives.len() == 1) {
             return Some((self.engine)(index, 0).0);
         }
         let guess = guess::guess(self.history, index);
         let mut cases = Cases::new(self.history, stories, self.level, self.options, self.engine, guess);
-        cases.most = most;
+        cases.most_runs = most_runs;
         let end = cases.run();
         let mut stats = cases.last.take().map(|answer| answer.stats).unwrap_or_default();
         stats.set("cases", cases.count());

@@ -6,7 +6,7 @@
 //! is none of its doing, and is carried back to the decision that it is about: so contradictions that have nothing to
 //! do with each other are not multiplied. The last choice is the next guess, so what was mended stays so.
 //!
-//! Costs one run of the engine per case, and one look at the known cases per decision. Deciding on without carrying back
+//! Costs a run of the engine for up to thirty-three cases, and one look at the known cases per decision. Deciding on without carrying back
 //! took a case for each combination of two hundred wrong guesses, which is never.
 
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(super) enum End {
     /// Whatever the ways.
     Plain(Certificate),
     Refuted,
-    /// More cases than it is worth.
+    /// More runs of the engine than it is worth.
     GivenUp,
 }
 
@@ -77,8 +77,9 @@ pub(super) struct Cases<'a> {
     decided: Vec<u32>,
     decisions: Vec<Decision>,
     refuted: Vec<Case>,
-    /// How many cases it is worth.
-    pub most: usize,
+    /// How often the engine was run, and how often it is worth it.
+    runs: usize,
+    pub most_runs: usize,
 }
 
 impl<'a> Cases<'a> {
@@ -103,7 +104,8 @@ impl<'a> Cases<'a> {
             guess,
             decisions: Vec::new(),
             refuted: Vec::new(),
-            most: usize::MAX,
+            runs: 0,
+            most_runs: usize::MAX,
         }
     }
 
@@ -168,9 +170,10 @@ impl<'a> Cases<'a> {
         if let Some(limit) = (self.options.limit)() {
             return Err(End::Limit(limit));
         }
-        if self.refuted.len() >= self.most {
+        if self.runs >= self.most_runs {
             return Err(End::GivenUp);
         }
+        self.runs += 1;
         let index = Index::choosing(self.history, self.stories.clone(), self.guess.clone());
         let (answer, others) = (self.engine)(&index, AT_ONCE);
         let verdict = answer.verdict.clone();
