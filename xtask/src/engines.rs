@@ -36,7 +36,7 @@ pub fn run() -> Done {
     println!("== tests, with every engine");
     expect_success(&mut cargo(&with_engines(&["test"], &[])))?;
     println!("== runs of {TRANSACTIONS} transactions");
-    expect_success(&mut cargo(&["build", "-p", "isoscope", "--features", FEATURES]))?;
+    expect_success(&mut cargo(&["build", "-p", "isoscope-cli", "--features", FEATURES]))?;
     let folder = target().join("engines");
     let done = run_all(&folder);
     // What is left there is of use only if a run failed.

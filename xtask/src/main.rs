@@ -21,7 +21,8 @@ The project's chores.
   cargo xtask bench [SUITE ...]       time and memory, as tables
       --quick                           small histories, one run each
       --profile dev                     use the development build
-  cargo xtask soak [--count N]        the long tests, N histories each (300,000 unless told)
+  cargo xtask soak [--minutes M]      the trust harness, 20 minutes unless told
+  cargo xtask soak --count N          the long tests, N histories each
   cargo xtask licences                only the licence check
   cargo xtask services [start|stop|status|kill] [postgres|mariadb|galera|SERVER ...]
                                       throw-away database servers on loopback ports

@@ -228,3 +228,38 @@ pub enum Certificate {
         keys: Option<Vec<KeyId>>,
     },
 }
+
+impl Certificate {
+    /// Whether the argument is a violation in which no order of transactions plays a part: it then proves that no level
+    /// holds which forbids what single transactions show.
+    pub fn ignores_order(&self) -> bool {
+        let Self::Violated { steps, .. } = self else { return false };
+        steps.iter().all(|step| step.rule.ignores_order())
+    }
+}
+
+impl Rule {
+    fn ignores_order(&self) -> bool {
+        match self {
+            Self::Internal(_)
+            | Self::Sources(_)
+            | Self::Listed(_)
+            | Self::ReadCommitted
+            | Self::OneInitial
+            | Self::OneWay
+            | Self::RowCount(_)
+            | Self::Derived(_) => true,
+            Self::Case(steps) => steps.iter().all(|step| step.rule.ignores_order()),
+            Self::Session
+            | Self::RealTime
+            | Self::BeginCommit
+            | Self::Initial
+            | Self::ListOrder(_)
+            | Self::RecordedOrder
+            | Self::ReadAfterWrite
+            | Self::TwoWriters
+            | Self::Overwritten
+            | Self::Cycle => false,
+        }
+    }
+}

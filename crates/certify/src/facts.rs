@@ -355,6 +355,10 @@ impl UnknownInitial {
     }
 
     fn may_be(&self, read: &Read) -> bool {
+        // A deleted row may have been there at first, with its mark.
+        if let Look::Mark(mark) = read.look {
+            return !self.ever_written.contains(read.key, mark);
+        }
         match self.pinned[read.key.index()] {
             Some(value) => read.look.fits(Held::initially(value)),
             // A row that was deleted later may have been missing at first.

@@ -6,9 +6,11 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use drive::plant::Planted;
 use formats::{Format, Input, ReadOptions};
+use isoscope::{Limits, units};
 
 use crate::commands::{certify, check, compare, convert, demo, generate, levels, probe, run, stats, synth};
-use crate::units;
+use crate::exit::Failure;
+use crate::interrupt;
 
 /// Finds out which isolation a database really gives.
 ///
@@ -93,6 +95,14 @@ pub struct OutputArguments {
     /// Answer in JSON
     #[arg(long)]
     pub json: bool,
+}
+
+impl LimitArguments {
+    /// Starts the clock; Ctrl-C ends what it watches too.
+    pub fn start(&self) -> Result<Limits, Failure> {
+        let limits = Limits::start(self.time_limit, self.memory_limit).map_err(Failure::new)?;
+        Ok(limits.with_interrupt(interrupt::is_asked))
+    }
 }
 
 impl InputArguments {

@@ -5,17 +5,16 @@ use spec::{Level, SmallHistory, SmallTimes};
 use synth::{Bounds, Options};
 
 use crate::exit::Failure;
-use crate::{levels, own_level};
+use crate::level_files;
 
 /// The definition of every level that a name stands for: one for a name or alias, all of a file's for a file.
 pub fn find(name: &str) -> Result<Vec<Level>, Failure> {
-    if own_level::is_file_name(name) {
-        return own_level::read(name);
+    if level_files::is_file_name(name) {
+        return level_files::read(name);
     }
-    let canonical = levels::canonical(name);
-    match spec::library::level(&canonical) {
+    match spec::library::level(&levels::canonical_name(name)) {
         Some(level) => Ok(vec![level.clone()]),
-        None => levels::find(name).map(|level| vec![level.spec.clone()]),
+        None => level_files::find(name).map(|level| vec![level.spec().clone()]),
     }
 }
 

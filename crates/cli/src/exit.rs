@@ -102,3 +102,12 @@ impl From<serde_json::Error> for Failure {
         Self::from(io::Error::from(error))
     }
 }
+
+impl From<isoscope::limits::Bounded> for Failure {
+    fn from(bounded: isoscope::limits::Bounded) -> Self {
+        match bounded {
+            isoscope::limits::Bounded::Limit(sentence) => Self::Limit(sentence),
+            isoscope::limits::Bounded::Failed(_) => Self::Message(bounded.to_string()),
+        }
+    }
+}

@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 
 use formats::{ErrorKind, Format, Warning};
 use history::{History, Summary};
+use isoscope::Limits;
 use serde::Serialize;
 
 use crate::args::InputArguments;
 use crate::exit::Failure;
-use crate::limits::Limits;
 use crate::terminal::visible;
-use crate::units::{count, counted};
+use isoscope::units::{count, counted};
 
 /// A history as a command sees it.
 #[derive(Debug)]

@@ -1,28 +1,19 @@
 //! The isoscope command: parses the command line, runs a command, and turns its end into an exit code.
 
 mod args;
-mod ask;
-mod asked;
-mod chances;
 mod commands;
 mod connect;
 mod definitions;
 mod dot;
-mod examples;
 mod exit;
-mod explanation;
 mod files;
 mod interrupt;
-mod levels;
-mod limits;
+mod level_files;
 mod load;
-mod own_level;
 mod progress;
+mod refused;
 mod report;
-mod skew;
 mod terminal;
-mod units;
-mod weak;
 
 use std::process::ExitCode;
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::{limits, units};
+use isoscope::{Limit, Limits, Monitor, limits, units};
 
 const PATIENCE: Duration = Duration::from_millis(400);
 const INTERVAL: Duration = Duration::from_millis(120);
@@ -52,6 +52,32 @@ impl Drop for Progress {
             // A line that could not be drawn is no reason to fail.
             let _ = thread.join();
         }
+    }
+}
+
+/// A check that limits end and whose stages the line shows.
+pub struct Watched<'w> {
+    /// The limits.
+    pub limits: &'w Limits,
+    /// The line.
+    pub progress: &'w Progress,
+}
+
+impl Monitor for Watched<'_> {
+    fn elapsed(&self) -> Duration {
+        self.limits.elapsed()
+    }
+
+    fn reached(&self) -> Option<Limit> {
+        self.limits.reached()
+    }
+
+    fn sentence(&self, limit: Limit) -> String {
+        self.limits.sentence(limit)
+    }
+
+    fn stage(&self, name: &str) {
+        self.progress.set(name);
     }
 }
 

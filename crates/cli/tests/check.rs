@@ -22,49 +22,49 @@ fn all_levels_strongest_first() {
         WRITE_SKEW,
         "",
         expect![[r#"
-        h.txt: 2 sessions, 2 transactions, 6 operations, 2 keys
+            h.txt: 2 sessions, 2 transactions, 6 operations, 2 keys
 
-          holds      session-snapshot-isolation, snapshot-isolation, prefix
-          violated   serializable: write skew on keys x, y (G2-item), 2 transactions
-                     and with it session-serializable
-          not asked  strict-serializable, strong-si, strong-session-si, generalized-si: the history has no times
+              holds      session-snapshot-isolation, snapshot-isolation, prefix
+              violated   serializable: write skew on keys x, y (G2-item), 2 transactions
+                         and with it session-serializable
+              not asked  strict-serializable, strong-si, strong-session-si, generalized-si: needs timestamps, which this file does not have
 
-          T1 (session a) read x = 0, then read y = 0, then wrote x = 1
-          T2 (session b) read x = 0, then read y = 0, then wrote y = 1
-            T1 before T2: T1 read y = 0 (the initial value), and T2 wrote y = 1 over it
-            T2 before T1: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it
-        --- exit 1
-    "#]],
+              T1 (session a) read x = 0, then read y = 0, then wrote x = 1
+              T2 (session b) read x = 0, then read y = 0, then wrote y = 1
+                T1 before T2: T1 read y = 0 (the initial value), and T2 wrote y = 1 over it
+                T2 before T1: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it
+            --- exit 1
+        "#]],
     );
     check(
         LOST_UPDATE,
         "",
         expect![[r#"
-        h.txt: 2 sessions, 2 transactions, 4 operations, 1 key
+            h.txt: 2 sessions, 2 transactions, 4 operations, 1 key
 
-          holds      prefix
-          violated   snapshot-isolation: lost update on key x (G-single), 2 transactions
-                     and with it session-serializable, serializable, session-snapshot-isolation
-          not asked  strict-serializable, strong-si, strong-session-si, generalized-si: the history has no times
+              holds      prefix
+              violated   snapshot-isolation: lost update on key x (G-single), 2 transactions
+                         and with it session-serializable, serializable, session-snapshot-isolation
+              not asked  strict-serializable, strong-si, strong-session-si, generalized-si: needs timestamps, which this file does not have
 
-          T1 (session a) read x = 0, then wrote x = 1
-          T2 (session b) read x = 0, then wrote x = 2
-            T1 began before T2 committed: T1 read x = 0 (the initial value), and T2 wrote x = 2 over it
-            T2 committed before T1 began: both wrote x, and T2 began before T1 committed
-              T2 began before T1 committed: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it
-        --- exit 1
-    "#]],
+              T1 (session a) read x = 0, then wrote x = 1
+              T2 (session b) read x = 0, then wrote x = 2
+                T1 began before T2 committed: T1 read x = 0 (the initial value), and T2 wrote x = 2 over it
+                T2 committed before T1 began: both wrote x, and T2 began before T1 committed
+                  T2 began before T1 committed: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it
+            --- exit 1
+        "#]],
     );
     check(
         SERIAL,
         "",
         expect![[r#"
-        h.txt: 2 sessions, 2 transactions, 4 operations, 1 key
+            h.txt: 2 sessions, 2 transactions, 4 operations, 1 key
 
-          holds      session-serializable, serializable, session-snapshot-isolation, snapshot-isolation, prefix
-          not asked  strict-serializable, strong-si, strong-session-si, generalized-si: the history has no times
-        --- exit 0
-    "#]],
+              holds      session-serializable, serializable, session-snapshot-isolation, snapshot-isolation, prefix
+              not asked  strict-serializable, strong-si, strong-session-si, generalized-si: needs timestamps, which this file does not have
+            --- exit 0
+        "#]],
     );
 }
 
@@ -119,15 +119,15 @@ fn validation_is_enough() {
         "a: r(x)=7\n",
         "",
         expect![[r#"
-        h.txt: 1 session, 1 transaction, 1 operation, 1 key
+            h.txt: 1 session, 1 transaction, 1 operation, 1 key
 
-          violated   snapshot-isolation, prefix: thin-air read on key x
-                     and with it session-serializable, serializable, session-snapshot-isolation
-          not asked  strict-serializable, strong-si, strong-session-si, generalized-si: the history has no times
+              violated   snapshot-isolation, prefix: thin-air read on key x
+                         and with it session-serializable, serializable, session-snapshot-isolation
+              not asked  strict-serializable, strong-si, strong-session-si, generalized-si: needs timestamps, which this file does not have
 
-          T1 read x = 7, which nobody wrote
-        --- exit 1
-    "#]],
+              T1 read x = 7, which nobody wrote
+            --- exit 1
+        "#]],
     );
     check(
         "a: w(x)=1   abort\nb: r(x)=1\n",
@@ -182,47 +182,47 @@ fn real_time_and_clock_skew() {
         STALE,
         "",
         expect![[r#"
-        h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
+            h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
 
-          holds      session-serializable, serializable, strong-session-si, generalized-si, session-snapshot-isolation, snapshot-isolation, prefix
-          violated   strict-serializable: stale read on key x, 2 transactions
-          violated   strong-si: stale read on key x, 2 transactions
+              holds      session-serializable, serializable, strong-session-si, generalized-si, session-snapshot-isolation, snapshot-isolation, prefix
+              violated   strict-serializable: stale read on key x, 2 transactions
+              violated   strong-si: stale read on key x, 2 transactions
 
-          T1 (session a) wrote x = 1
-          T2 (session b) read x = 0
-            T1 before T2: T1 had ended when T2 began
-            T2 before T1: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it
+              T1 (session a) wrote x = 1
+              T2 (session b) read x = 0
+                T1 before T2: T1 had ended when T2 began
+                T2 before T1: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it
 
-          T1 (session a) wrote x = 1
-          T2 (session b) read x = 0
-            T1 committed before T2 began: T1 had ended when T2 began
-            T2 began before T1 committed: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it
+              T1 (session a) wrote x = 1
+              T2 (session b) read x = 0
+                T1 committed before T2 began: T1 had ended when T2 began
+                T2 began before T1 committed: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it
 
-          strict-serializable, strong-si: stays violated up to a clock skew of 999 ns, and holds with 1000 ns
-          strong-session-si: holds whatever the clock skew
-        --- exit 1
-    "#]],
+              strict-serializable, strong-si: is violated for any clock skew up to 999 ns, and holds with 1000 ns
+              strong-session-si: holds whatever the clock skew
+            --- exit 1
+        "#]],
     );
     check(
         STALE,
         "--level strict-serializable --clock-skew 2us",
         expect![[r#"
-        h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
+            h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
 
-          holds      strict-serializable
+              holds      strict-serializable
 
-          strict-serializable: stays so down to a clock skew of 1000 ns, and is violated with 999 ns
-        --- exit 0
-    "#]],
+              strict-serializable: holds for any clock skew of at least 1000 ns, and is violated with 999 ns
+            --- exit 0
+        "#]],
     );
     check(
         SERIAL,
         "--level strict-serializable",
         expect![[r#"
-        --- standard error
-        error: strict-serializable needs to know when transactions ran, and h.txt has no times; without times ask for session-serializable
-        --- exit 2
-    "#]],
+            --- standard error
+            error: h.txt: strict-serializable needs to know when transactions ran, and the history has no times; without times ask for session-serializable
+            --- exit 2
+        "#]],
     );
 }
 
@@ -360,31 +360,31 @@ fn reports_for_ci() {
         LOST_UPDATE,
         "--markdown -",
         expect![[r#"
-        ### isoscope
+            ### isoscope
 
-        h.txt: 2 sessions, 2 transactions, 4 operations, 1 key
+            h.txt: 2 sessions, 2 transactions, 4 operations, 1 key
 
-        | level | verdict | |
-        |---|---|---|
-        | session-serializable | ❌ violated | lost update on key x (G-single), 2 transactions |
-        | serializable | ❌ violated | lost update on key x (G-single), 2 transactions |
-        | session-snapshot-isolation | ❌ violated | lost update on key x (G-single), 2 transactions |
-        | snapshot-isolation | ❌ violated | lost update on key x (G-single), 2 transactions |
-        | prefix | ✅ holds |  |
-        | strict-serializable | not asked | the history has no times |
-        | strong-si | not asked | the history has no times |
-        | strong-session-si | not asked | the history has no times |
-        | generalized-si | not asked | the history has no times |
+            | level | verdict | |
+            |---|---|---|
+            | session-serializable | ❌ violated | lost update on key x (G-single), 2 transactions |
+            | serializable | ❌ violated | lost update on key x (G-single), 2 transactions |
+            | session-snapshot-isolation | ❌ violated | lost update on key x (G-single), 2 transactions |
+            | snapshot-isolation | ❌ violated | lost update on key x (G-single), 2 transactions |
+            | prefix | ✅ holds |  |
+            | strict-serializable | not asked | needs timestamps, which this file does not have |
+            | strong-si | not asked | needs timestamps, which this file does not have |
+            | strong-session-si | not asked | needs timestamps, which this file does not have |
+            | generalized-si | not asked | needs timestamps, which this file does not have |
 
-        **snapshot-isolation**
+            **snapshot-isolation**
 
-        - T1 (session a) read x = 0, then wrote x = 1
-        - T2 (session b) read x = 0, then wrote x = 2
-        - T1 began before T2 committed: T1 read x = 0 (the initial value), and T2 wrote x = 2 over it
-        - T2 committed before T1 began: both wrote x, and T2 began before T1 committed
-          - T2 began before T1 committed: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it
-        --- exit 1
-    "#]],
+            - T1 (session a) read x = 0, then wrote x = 1
+            - T2 (session b) read x = 0, then wrote x = 2
+            - T1 began before T2 committed: T1 read x = 0 (the initial value), and T2 wrote x = 2 over it
+            - T2 committed before T1 began: both wrote x, and T2 began before T1 committed
+              - T2 began before T1 committed: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it
+            --- exit 1
+        "#]],
     );
 }
 
@@ -505,33 +505,33 @@ fn what_is_not_decided_says_why() {
         "a: a(x)=1\nb: a(x)=1\n",
         "--level ser,si",
         expect![[r#"
-        h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
+            h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
 
-          undecided  serializable, snapshot-isolation: T2 has a list of a kind that is not decided yet: an element that is appended twice, a list that does not start empty or is also written as a whole, or lists together with predicates
-        --- exit 3
-    "#]],
+              undecided  serializable, snapshot-isolation: T2 has a list of a kind that is not decided yet: an element that is appended twice, or a list that does not start empty or is also written as a whole
+            --- exit 3
+        "#]],
     );
     check(
         "init *=?\na: p(v > 1)={}\nb: w(x)=2\n",
         "--level ser",
         expect![[r#"
-        h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
+            h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
 
-          undecided  serializable: T1 has a predicate, which is not decided where initial values are unknown or rows can have thousands of contents
-        --- exit 3
-    "#]],
+              undecided  serializable: T1 has a predicate, and initial values were not recorded: any row may have matched
+            --- exit 3
+        "#]],
     );
     // Other levels are decided all the same.
     check(
         "init *=nil\na: a(x)=1\nb: r(x)=[1]\n",
         "",
         expect![[r#"
-        h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
+            h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
 
-          holds      session-serializable, serializable, session-snapshot-isolation, snapshot-isolation, prefix
-          not asked  strict-serializable, strong-si, strong-session-si, generalized-si: the history has no times
-        --- exit 0
-    "#]],
+              holds      session-serializable, serializable, session-snapshot-isolation, snapshot-isolation, prefix
+              not asked  strict-serializable, strong-si, strong-session-si, generalized-si: needs timestamps, which this file does not have
+            --- exit 0
+        "#]],
     );
     let folder = Folder::with(&[("h.txt", "a: a(x)=1\nb: a(x)=1\n")]);
     let output = folder.isoscope("check h.txt --json --level ser").output().unwrap();
@@ -579,7 +579,7 @@ fn a_level_without_an_engine_is_decided_by_its_definition_where_the_history_is_s
         expect![[r#"
             h.txt: 2 sessions, 2 transactions (1 committed, 1 aborted), 1 operation, 1 key
 
-              violated   read-atomic: aborted read on key x
+              violated   read-atomic: aborted read on key x (G1a)
 
               T2 read x = 1, which only T1 wrote, and T1 did not commit
             --- exit 1
@@ -605,13 +605,13 @@ fn a_level_without_an_engine_is_decided_on_a_large_history_by_what_else_is_known
         &many("a: w(x)=1 abort\nb: r(x)=1\n"),
         "--level causal",
         expect![[r#"
-        h.txt: 3 sessions, 72 transactions (71 committed, 1 aborted), 71 operations, 2 keys
+            h.txt: 3 sessions, 72 transactions (71 committed, 1 aborted), 71 operations, 2 keys
 
-          violated   causal: aborted read on key x
+              violated   causal: aborted read on key x (G1a)
 
-          T2 read x = 1, which only T1 wrote, and T1 did not commit
-        --- exit 1
-    "#]],
+              T2 read x = 1, which only T1 wrote, and T1 did not commit
+            --- exit 1
+        "#]],
     );
     check(
         &many("a: r(x)=5\n"),
@@ -630,11 +630,11 @@ fn a_level_without_an_engine_is_decided_on_a_large_history_by_what_else_is_known
         &many(long_fork),
         "--level causal",
         expect![[r#"
-        h.txt: 5 sessions, 74 transactions, 76 operations, 3 keys
+            h.txt: 5 sessions, 74 transactions, 76 operations, 3 keys
 
-          undecided  causal: there is no engine for it, and 74 transactions are too many to decide by definition (at most 63)
-        --- exit 3
-    "#]],
+              undecided  causal: there is no engine for it, and 74 transactions are too many to decide by its text (at most 63)
+            --- exit 3
+        "#]],
     );
     check(
         &many(long_fork),
@@ -661,11 +661,11 @@ fn a_level_without_an_engine_is_decided_on_a_large_history_by_what_else_is_known
         "a: a(x)=1\nb: a(x)=1\n",
         "--level causal",
         expect![[r#"
-        h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
+            h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
 
-          undecided  causal: there is no engine for it, and its definition does not speak of lists, ranges, predicates and versions, as in T1
-        --- exit 3
-    "#]],
+              undecided  causal: there is no engine for it, and its text does not speak of lists, ranges, predicates and versions, as in T1
+            --- exit 3
+        "#]],
     );
 }
 
@@ -675,7 +675,7 @@ fn warnings_are_shown_even_if_the_question_cannot_be_asked() {
     expect![[r#"
         --- standard error
         warning: h.edn: left out 1 operation whose process is not an integer [not-a-client]
-        error: strict-serializable needs to know when transactions ran, and h.edn has no times; without times ask for session-serializable
+        error: h.edn: strict-serializable needs to know when transactions ran, and the history has no times; without times ask for session-serializable
         --- exit 2
     "#]].assert_eq(&folder.run("check h.edn --level strict-serializable"));
 }

@@ -80,10 +80,10 @@ fn levels() {
     check(
         "check h.txt --level serialisable",
         expect![[r#"
-        --- standard error
-        error: no level is called "serialisable" (did you mean serializable? `isoscope levels` lists them; a level of your own is a file that ends in .iso)
-        --- exit 2
-    "#]],
+            --- standard error
+            error: no level is called "serialisable"; did you mean serializable? (`isoscope levels` lists them; a level of your own is a file that ends in .iso)
+            --- exit 2
+        "#]],
     );
     check(
         "check h.txt --level nonsense-that-nobody-wrote",

@@ -348,7 +348,11 @@ impl Index {
                 && read.observed.allows_initial(value)
                 && guessed.read_of[read.key.index()].is_some_and(is_other)
         };
-        self.unindexed = self.unindexed.or(self.reads.iter().find(is_doubtful).map(|read| read.op));
+        let is_unknown = |read: &ExternalRead| history.initial().value_of(read.key).is_none();
+        // A deleted row may have been there at first, with its mark.
+        let is_first_mark = |read: &ExternalRead| matches!(read.observed, Observed::Mark(mark) if !written.contains(&(read.key, mark)));
+        let is_open = |read: &&ExternalRead| is_unknown(read) && (is_doubtful(read) || is_first_mark(read));
+        self.unindexed = self.unindexed.or(self.reads.iter().find(is_open).map(|read| read.op));
         guessed
     }
 }

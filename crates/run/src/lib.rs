@@ -2,8 +2,7 @@
 //!
 //! A [`workload`] is a stream of transactions for each session, seeded. [`run`] gives each session a thread and a
 //! connection, watches, strikes as a [`nemesis`] where it is asked to, and ends with one read of everything. [`options`]
-//! are what the command line and a configuration file can say; [`promises`] are what vendors say of their settings, and
-//! [`forbidden`] is what breaks one.
+//! are what the command line and a configuration file can say; [`promises`] are what vendors say of their settings.
 //!
 //! A run never repeats a transaction: an attempt that failed is in the history as aborted or unknown, and what comes
 //! next has values of its own. Memory does not grow with the run: the history goes to disk as it is made.
@@ -12,7 +11,6 @@ mod attempt;
 mod client;
 mod error;
 mod final_read;
-pub mod forbidden;
 mod ids;
 pub mod nemesis;
 pub mod options;

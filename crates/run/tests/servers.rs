@@ -5,6 +5,7 @@
 mod common;
 
 use common::{drive, drive_on, holds};
+use isoscope::LevelId;
 
 fn misses_own_writes(history: &history::History) -> bool {
     let index = history::Index::of(history);
@@ -22,21 +23,21 @@ fn postgres_gives_what_it_promises_and_no_more() {
         let ran = drive(&format!(
             "db={db} isolation=serializable workload={workload} sessions=6 transactions=500 keys=100"
         ));
-        assert_ne!(holds(&ran.history, "strict-serializable"), Some(false), "{workload}");
+        assert_ne!(holds(&ran.history, LevelId::StrictSerializable), Some(false), "{workload}");
     }
     let hot = "workload=general operations=4 keys=20 sessions=8 transactions=1000";
     let repeatable = drive(&format!("db={db} isolation=repeatable-read {hot}")).history;
-    assert_eq!(holds(&repeatable, "snapshot-isolation"), Some(true));
-    assert_eq!(holds(&repeatable, "serializable"), Some(false));
+    assert_eq!(holds(&repeatable, LevelId::SnapshotIsolation), Some(true));
+    assert_eq!(holds(&repeatable, LevelId::Serializable), Some(false));
     let committed = drive(&format!("db={db} isolation=read-committed {hot}")).history;
-    assert_eq!(holds(&committed, "snapshot-isolation"), Some(false));
+    assert_eq!(holds(&committed, LevelId::SnapshotIsolation), Some(false));
     // Predicate write skew: rows that come to match, and rows that do no more.
     let rooms = "workload=pred-skew sessions=8 transactions=300";
     let repeatable = drive(&format!("db={db} isolation=repeatable-read {rooms}")).history;
-    assert_eq!(holds(&repeatable, "snapshot-isolation"), Some(true));
-    assert_eq!(holds(&repeatable, "serializable"), Some(false));
+    assert_eq!(holds(&repeatable, LevelId::SnapshotIsolation), Some(true));
+    assert_eq!(holds(&repeatable, LevelId::Serializable), Some(false));
     let serializable = drive(&format!("db={db} isolation=serializable {rooms}")).history;
-    assert_eq!(holds(&serializable, "strict-serializable"), Some(true));
+    assert_eq!(holds(&serializable, LevelId::StrictSerializable), Some(true));
     several_urls_are_several_nodes(&db);
 }
 
@@ -51,7 +52,7 @@ fn several_urls_are_several_nodes(db: &str) {
     assert_eq!(victims.len(), 2, "both nodes are struck: {:?}", ran.summary.events);
     assert!(ran.summary.reconnects > 0 && ran.summary.tally.committed > 0, "{:?}", ran.summary);
     assert!(ran.summary.has_final_read);
-    assert_eq!(holds(&ran.history, "strict-serializable"), Some(true));
+    assert_eq!(holds(&ran.history, LevelId::StrictSerializable), Some(true));
 }
 
 #[test]
@@ -59,9 +60,9 @@ fn mariadb_loses_updates_and_shows_duplicate_values_wrongly() {
     let Some(db) = url("ISOSCOPE_TEST_MARIADB") else { return };
     let hot = "workload=rmw keys=10 sessions=8 transactions=1000";
     let ran = drive(&format!("db={db} isolation=repeatable-read {hot}"));
-    assert_eq!(holds(&ran.history, "snapshot-isolation"), Some(false));
+    assert_eq!(holds(&ran.history, LevelId::SnapshotIsolation), Some(false));
     let ran = drive(&format!("db={db} isolation=serializable {hot}"));
-    assert_eq!(holds(&ran.history, "strict-serializable"), Some(true));
+    assert_eq!(holds(&ran.history, LevelId::StrictSerializable), Some(true));
     several_urls_are_several_nodes(&db);
     // MDEV-26642: only where values repeat does a transaction not see its own write.
     let small = "isolation=repeatable-read workload=general operations=6 keys=10 transactions=2000";

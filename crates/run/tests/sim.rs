@@ -5,6 +5,7 @@ mod common;
 use ::drive::simulate::Fault;
 use common::{drive, holds, size_of};
 use databases::simulated_promise;
+use isoscope::LevelId::{self, *};
 use run::workload::WORKLOADS;
 
 /// Whether everything is to be tried.
@@ -24,32 +25,32 @@ const HOT: &str = "keys=8 operations=4 read-modify-write-share=0.5 sessions=6 tr
 struct Case {
     store: &'static str,
     fault: &'static str,
-    forbidden: &'static str,
-    allowed: Option<&'static str>,
+    forbidden: LevelId,
+    allowed: Option<LevelId>,
 }
 
 const fn case(
     store: &'static str,
     fault: &'static str,
-    forbidden: &'static str,
-    allowed: Option<&'static str>,
+    forbidden: LevelId,
+    allowed: Option<LevelId>,
 ) -> Case {
     Case { store, fault, forbidden, allowed }
 }
 
 const CASES: [Case; 10] = [
-    case("snapshot", "lost-update", "snapshot-isolation", Some("prefix")),
-    case("serializable", "lost-update", "snapshot-isolation", None),
-    case("serializable", "aborted-read", "read-committed", Some("read-uncommitted")),
-    case("serializable", "dirty-read", "read-committed", Some("read-uncommitted")),
+    case("snapshot", "lost-update", SnapshotIsolation, Some(Prefix)),
+    case("serializable", "lost-update", SnapshotIsolation, None),
+    case("serializable", "aborted-read", ReadCommitted, Some(ReadUncommitted)),
+    case("serializable", "dirty-read", ReadCommitted, Some(ReadUncommitted)),
     // Read atomic forbids it too, but has no engine yet.
-    case("serializable", "fractured-read", "prefix", None),
-    case("serializable", "long-fork", "prefix", None),
+    case("serializable", "fractured-read", Prefix, None),
+    case("serializable", "long-fork", Prefix, None),
     // A session that does not see its own past is no prefix; snapshots that know no sessions may be old.
-    case("serializable", "stale-read", "prefix", Some("snapshot-isolation")),
-    case("serializable", "lost-commit", "prefix", None),
-    case("serializable", "write-skew", "serializable", Some("session-snapshot-isolation")),
-    case("serializable", "clock-skew", "strict-serializable", Some("session-serializable")),
+    case("serializable", "stale-read", Prefix, Some(SnapshotIsolation)),
+    case("serializable", "lost-commit", Prefix, None),
+    case("serializable", "write-skew", Serializable, Some(SessionSnapshotIsolation)),
+    case("serializable", "clock-skew", StrictSerializable, Some(SessionSerializable)),
 ];
 
 #[test]

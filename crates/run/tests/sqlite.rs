@@ -4,6 +4,7 @@ mod common;
 
 use common::{Folder, drive, holds, size_of};
 use history::Outcome;
+use isoscope::LevelId;
 use run::workload::WORKLOADS;
 
 fn transactions() -> u32 {
@@ -20,7 +21,7 @@ fn every_workload_is_strictly_serializable() {
         let ran = drive(&format!("db={db} workload={workload} sessions=3 transactions={count} keys={keys}"));
         assert_eq!(ran.summary.tally.committed, u64::from(count), "{workload}");
         assert!(ran.summary.has_final_read);
-        assert_ne!(holds(&ran.history, "strict-serializable"), Some(false), "{workload}");
+        assert_ne!(holds(&ran.history, LevelId::StrictSerializable), Some(false), "{workload}");
     }
 }
 
@@ -30,7 +31,7 @@ fn a_bank_keeps_its_total_and_says_so() {
     let db = format!("sqlite:{}", folder.file("test.db").display());
     let ran = drive(&format!("db={db} isolation=immediate workload=bank sessions=4 transactions=200 keys=5"));
     assert_eq!(ran.summary.remark.as_deref(), Some("the accounts hold 500 together, as at first"));
-    assert_eq!(holds(&ran.history, "strict-serializable"), Some(true));
+    assert_eq!(holds(&ran.history, LevelId::StrictSerializable), Some(true));
 }
 
 #[test]
@@ -66,5 +67,5 @@ fn a_nemesis_leaves_transactions_that_check() {
         "db={db} workload=rmw sessions=4 duration=500ms keys=10 nemesis=drop-connection=20ms,pause-session=50ms:10ms"
     ));
     assert!(ran.summary.reconnects > 0 && ran.summary.events.len() > 5, "{:?}", ran.summary);
-    assert_eq!(holds(&ran.history, "strict-serializable"), Some(true));
+    assert_eq!(holds(&ran.history, LevelId::StrictSerializable), Some(true));
 }

@@ -4,12 +4,14 @@
 //! the engines it tests. What no order can explain stays unexplainable: a read that contradicts the transaction's own
 //! write becomes a read of a value that nobody wrote.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use history::{
     Builder, Clock, Datum, History, InitialDefault, InitialState, KeyId, Op, OpId, TxnId, TxnTimes, ValueId,
 };
 
+use crate::core::Level;
 use crate::facts::MAX_TXNS;
 use crate::small::{Object, Outcome, SmallHistory, SmallTimes, SmallTxn, Value, object_name};
 
@@ -20,6 +22,8 @@ pub enum ConvertError {
     TooManyTxns(usize),
     /// An operation on lists, ranges or predicates, or one with a recorded version, of which levels do not speak.
     UnsupportedOp(OpId),
+    /// More combinations of initial values that were not recorded than are tried.
+    TooManyReadings,
 }
 
 impl fmt::Display for ConvertError {
@@ -28,12 +32,15 @@ impl fmt::Display for ConvertError {
             Self::TooManyTxns(count) => {
                 write!(
                     out,
-                    "{count} transactions are too many to decide by definition (at most {})",
+                    "{count} transactions are too many to decide by its text (at most {})",
                     MAX_TXNS - 1
                 )
             }
             Self::UnsupportedOp(op) => {
                 write!(out, "operation {} is not just a read or write of one key", op.0)
+            }
+            Self::TooManyReadings => {
+                write!(out, "too many combinations of unknown initial values are possible")
             }
         }
     }
@@ -41,17 +48,39 @@ impl fmt::Display for ConvertError {
 
 impl std::error::Error for ConvertError {}
 
+/// The most combinations of initial values that are tried.
+const MAX_READINGS: usize = 64;
+
 impl SmallHistory {
-    /// The external reads and final writes of a recorded history; transaction `TxnId(i)` has place i.
+    /// The external reads and final writes of a recorded history; transaction `TxnId(i)` has place i. Where initial
+    /// values were not recorded, the first of the possible ones is taken.
     pub fn from_history(history: &History, clock_skew: i64) -> Result<Self, ConvertError> {
+        Ok(Self::all_readings(history, clock_skew, false)?.swap_remove(0))
+    }
+
+    /// All small forms of a recorded history: a level allows the history if it allows one of them. There are several if
+    /// initial values were not recorded and several are possible.
+    pub fn readings(history: &History, clock_skew: i64, level: &Level) -> Result<Vec<Self>, ConvertError> {
+        Self::all_readings(history, clock_skew, level.allows_uncommitted)
+    }
+
+    fn all_readings(
+        history: &History,
+        clock_skew: i64,
+        allows_uncommitted: bool,
+    ) -> Result<Vec<Self>, ConvertError> {
         if history.txn_count() >= MAX_TXNS {
             return Err(ConvertError::TooManyTxns(history.txn_count()));
         }
-        let txns = history.txns().map(|txn| small_txn(history, txn)).collect::<Result<Vec<_>, _>>()?;
+        let written = WrittenValues::of(history);
+        let mut txns = history.txns().map(|txn| small_txn(history, txn)).collect::<Result<Vec<_>, _>>()?;
+        if allows_uncommitted {
+            keep_unwritten_reads(history, &mut txns, &written);
+        }
+        let initial = initial_values(history, &txns, &written)?;
         let clock_skew = if history.clock() == Clock::Position { 0 } else { clock_skew };
-        let mut small = Self { txns, clock_skew, ..Self::default() };
-        small.initial = initial_values(history, &small);
-        Ok(small)
+        let reading = |initial| Self { txns: txns.clone(), clock_skew, initial, ..Self::default() };
+        Ok(initial.into_iter().map(reading).collect())
     }
 
     /// A recorded history with the same sessions, reads and writes; each transaction reads before it writes. Session
@@ -144,21 +173,133 @@ fn write(txn: &mut SmallTxn, object: Object, value: Value) {
     txn.writes.push((object, value));
 }
 
-/// Where the initial values are unknown, the first value that nobody wrote is taken: there can be only one, and if
-/// there are two, either choice leaves the other unexplained.
-fn initial_values(history: &History, small: &SmallHistory) -> Vec<Value> {
-    let guessed = |object: Object| {
-        let written = |value: Value| small.txns.iter().any(|txn| txn.written(object) == Some(value));
-        let reads =
-            small.txns.iter().filter(|txn| txn.outcome == Outcome::Committed).flat_map(|txn| &txn.reads);
-        let mut unwritten =
-            reads.filter(|&&(read, value)| read == object && value != UNEXPLAINABLE && !written(value));
-        unwritten.next().map_or(UNEXPLAINABLE - 1, |&(_, value)| value)
+/// Every value that some transaction wrote to a key, whatever became of it.
+struct WrittenValues(HashSet<(KeyId, ValueId)>);
+
+impl WrittenValues {
+    fn of(history: &History) -> Self {
+        let ops = history.txns().flat_map(|txn| history.ops(txn)).map(|(_, op)| op);
+        let written = |op: Op<'_>| Some((op.key()?, op.written().or(op.value_appended())?));
+        let mut all: HashSet<(KeyId, ValueId)> = ops.filter_map(written).collect();
+        let lists: Vec<(KeyId, Box<[Datum]>)> = all
+            .iter()
+            .filter_map(|&(key, value)| match history.values().original(value) {
+                Datum::List(elements) => Some((key, elements)),
+                _ => None,
+            })
+            .collect();
+        // A list that was written as a whole may be read element by element.
+        for (key, elements) in lists {
+            let known = elements.iter().filter_map(|element| history.values().get(element));
+            all.extend(known.map(|element| (key, element)));
+        }
+        Self(all)
+    }
+
+    fn contains(&self, key: KeyId, value: ValueId) -> bool {
+        self.0.contains(&(key, value))
+    }
+}
+
+/// The first read of a committed transaction that returned a value which no transaction wrote to the key and which is
+/// not its initial value: the operation, the key and the value. A row that is absent may have been deleted, or never
+/// inserted.
+pub fn unwritten_read(history: &History) -> Option<(OpId, KeyId, ValueId)> {
+    let written = WrittenValues::of(history);
+    let mut pinned: HashMap<KeyId, ValueId> = HashMap::new();
+    let committed = history.txns().filter(|&txn| history.outcome(txn) == Outcome::Committed);
+    for (id, op) in committed.flat_map(|txn| history.ops(txn)) {
+        for (key, value) in returned(&op) {
+            if value == ValueId::NIL || written.contains(key, value) {
+                continue;
+            }
+            let initial = history.initial().value_of(key);
+            let initial = initial.unwrap_or_else(|| *pinned.entry(key).or_insert(value));
+            if !is_initially(history, initial, value) {
+                return Some((id, key, value));
+            }
+        }
+    }
+    None
+}
+
+/// Whether a value is the initial one, or an element of the list that the key holds at first.
+fn is_initially(history: &History, initial: ValueId, value: ValueId) -> bool {
+    let is_element = |elements: &[Datum]| elements.contains(&history.values().original(value));
+    initial == value || matches!(history.values().original(initial), Datum::List(list) if is_element(&list))
+}
+
+/// The keys and values that an operation returned.
+fn returned(op: &Op<'_>) -> Vec<(KeyId, ValueId)> {
+    let row = |row: &history::Row| (row.key, row.value);
+    match op {
+        Op::Read { key, value: Some(value) } => vec![(*key, *value)],
+        Op::ReadList { key, list: Some(list) } => list.iter().map(|&value| (*key, value)).collect(),
+        Op::RangeRead(range) => range.rows.iter().flatten().map(row).collect(),
+        Op::PredicateRead(read) => read.rows.iter().flatten().map(row).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Drops the reads of values that some transaction wrote: a level over values demands nothing more of them.
+fn keep_unwritten_reads(history: &History, txns: &mut [SmallTxn], written: &WrittenValues) {
+    for (txn, id) in txns.iter_mut().zip(history.txns()) {
+        let reads = history.ops(id).flat_map(|(_, op)| returned(&op));
+        let unwritten = reads.filter(|&(key, value)| value != ValueId::NIL && !written.contains(key, value));
+        txn.reads = unwritten.map(|(key, value)| (key.index(), value.0)).collect();
+    }
+}
+
+/// All combinations of initial values that the history may have started with.
+fn initial_values(
+    history: &History,
+    txns: &[SmallTxn],
+    written: &WrittenValues,
+) -> Result<Vec<Vec<Value>>, ConvertError> {
+    let mut combinations: Vec<Vec<Value>> = vec![Vec::new()];
+    for object in 0..history.keys().len() {
+        let choices = initial_choices(history, txns, written, object);
+        if combinations.len() * choices.len() > MAX_READINGS {
+            return Err(ConvertError::TooManyReadings);
+        }
+        let extended = combinations
+            .iter()
+            .flat_map(|known| choices.iter().map(|&choice| [&known[..], &[choice]].concat()));
+        combinations = extended.collect();
+    }
+    Ok(combinations)
+}
+
+/// What a key may hold at first: what was recorded; or else one of the values that were read and never written, or no
+/// row. If a committed transaction read such a value, no other one is possible. A value that no transaction read stands
+/// for all others.
+fn initial_choices(
+    history: &History,
+    txns: &[SmallTxn],
+    written: &WrittenValues,
+    object: Object,
+) -> Vec<Value> {
+    let key = KeyId::from_index(object);
+    if let Some(value) = history.initial().value_of(key) {
+        return vec![value.0];
+    }
+    let is_nil = |value: Value| value == ValueId::NIL.0;
+    let reads_of = |outcome: Outcome| {
+        let reads = txns.iter().filter(move |txn| txn.outcome == outcome).flat_map(|txn| &txn.reads);
+        reads.filter(move |&&(read, value)| read == object && value != UNEXPLAINABLE).map(|&(_, value)| value)
     };
-    let recorded = |object: Object| history.initial().value_of(KeyId::from_index(object));
-    (0..history.keys().len())
-        .map(|object| recorded(object).map_or_else(|| guessed(object), |value| value.0))
-        .collect()
+    let is_unwritten = |value: &Value| is_nil(*value) || !written.contains(key, ValueId(*value));
+    if let Some(pinned) = reads_of(Outcome::Committed).find(|value| !is_nil(*value) && is_unwritten(value)) {
+        return vec![pinned];
+    }
+    let reads = reads_of(Outcome::Committed).chain(reads_of(Outcome::Unknown));
+    let mut choices: Vec<Value> = reads.filter(is_unwritten).collect();
+    choices.sort_unstable();
+    choices.dedup();
+    if choices.is_empty() {
+        choices.push(UNEXPLAINABLE - 1);
+    }
+    choices
 }
 
 #[cfg(test)]

@@ -249,6 +249,9 @@ pub struct Level {
     pub description: String,
     /// The witness it asks for.
     pub framework: Framework,
+    /// Whether a read may return what an aborted transaction wrote, or what its writer overwrote. Then only the values
+    /// count: some transaction must have written each.
+    pub allows_uncommitted: bool,
     /// What the total order must contain; for visibility, what visibility must contain.
     pub order: Rel,
     /// What a transaction surely sees: every visible writer of what it reads comes before the one it read from.

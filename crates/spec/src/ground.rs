@@ -111,6 +111,18 @@ pub fn explain(history: &SmallHistory, level: &Level) -> Option<Explanation> {
     is_allowed.then(|| question.grounding.explanation(history, level.framework, &question.solver))
 }
 
+/// The log of a refutation: that no witness satisfies the level's text, in clauses that any checker can replay; nothing
+/// if there is a witness.
+pub fn refutation(history: &SmallHistory, level: &Level) -> Option<crate::sat::Proof> {
+    let mut circuit = Circuit::default();
+    let mut solver = Solver::new(true);
+    let grounding = Grounding::new(history, level.framework, &mut circuit, &mut solver);
+    let mut question = Question { circuit, solver, grounding, switches: Vec::new(), wants_reasons: false };
+    question.demand(level);
+    let is_allowed = question.solver.solve(&question.circuit, &[]);
+    if is_allowed { None } else { question.solver.proof() }
+}
+
 struct Question {
     circuit: Circuit,
     solver: Solver,

@@ -54,7 +54,7 @@ pub mod small;
 mod vocabulary;
 
 pub use crate::core::{Base, Formula, Framework, Level, Rel, Sort, Var};
-pub use convert::ConvertError;
+pub use convert::{ConvertError, unwritten_read};
 pub use error::{SourceFile, SpecError, SpecErrorKind};
 pub use grounding::total_order;
 pub use implies::Implications;

@@ -160,6 +160,9 @@ fn defined_twice(name: &Name) -> SpecError {
     SpecError::new(Kind::DuplicateName, name.span.clone(), format!("`{}` is defined twice", name.value))
 }
 
+/// The history without a witness, and reads that need not come from a committed transaction.
+const VALUES: &str = "values";
+
 fn framework_of(item: &LevelItem) -> Checked<Framework> {
     let Some(name) = &item.framework else {
         return Ok(Framework::CommitOrder);
@@ -167,13 +170,13 @@ fn framework_of(item: &LevelItem) -> Checked<Framework> {
     match name.value.as_str() {
         "commit_order" => Ok(Framework::CommitOrder),
         "visibility" => Ok(Framework::Visibility),
-        "history" => Ok(Framework::History),
+        "history" | VALUES => Ok(Framework::History),
         other => Err(SpecError::new(
             Kind::UnknownName,
             name.span.clone(),
             format!("there is no framework `{other}`"),
         )
-        .hint("there are `commit_order`, `visibility` and `history`")),
+        .hint("there are `commit_order`, `visibility`, `history` and `values`")),
     }
 }
 
@@ -203,11 +206,17 @@ fn level(checker: &mut Checker<'_>, item: &LevelItem, text: String) -> Checked<L
         }
     }
     let order = order.unwrap_or_else(|| default_order(checker.framework));
+    let over = item.framework.as_ref().filter(|name| name.value == VALUES);
+    if let Some(name) = over.filter(|_| require != Formula::Const(true)) {
+        let why = "a level over values says nothing of transactions: its formula is `true`";
+        return Err(SpecError::new(Kind::NotInFramework, name.span.clone(), why));
+    }
     Ok(Level {
         name: item.name.value.clone(),
         aliases: item.aliases.iter().map(|alias| alias.value.clone()).collect(),
         description: item.doc.clone(),
         framework: checker.framework,
+        allows_uncommitted: over.is_some(),
         order,
         visible: checker.visible.take(),
         require,

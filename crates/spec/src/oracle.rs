@@ -9,7 +9,7 @@ use crate::facts::{Columns, Facts, TxnSet, any_explanation};
 use crate::forward::forward;
 use crate::grow;
 use crate::judge::{Judged, judge, required_columns};
-use crate::small::SmallHistory;
+use crate::small::{Outcome, SmallHistory};
 
 /// Why a level allows a history: what to take as committed, where reads came from, and the witness.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -36,6 +36,57 @@ pub fn decide(history: &SmallHistory, level: &Level) -> Option<Explanation> {
         Some(forward) if history.txns.len() < crate::matrix::SIDE => grow::decide(history, &forward),
         _ => decide_by_complete_witnesses(history, level),
     }
+}
+
+/// Whether an explanation is one: the outcomes and sources are possible, and the level's text is true of the witness.
+pub fn accepts(history: &SmallHistory, level: &Level, explanation: &Explanation) -> bool {
+    let Explanation { committed, sources, order, visible } = explanation;
+    let count = history.txns.len();
+    if committed.len() != count || sources.len() != count {
+        return false;
+    }
+    let is_possible = |place: usize| match history.txns[place].outcome {
+        Outcome::Committed => committed[place],
+        Outcome::Aborted => !committed[place],
+        Outcome::Unknown => true,
+    };
+    let taken: Vec<usize> = (0..count).filter(|&place| committed[place]).collect();
+    if !(0..count).all(is_possible) || !has_sources(history, &taken, sources) {
+        return false;
+    }
+    let number = |place: Option<usize>| place.map_or(0, |place| place + 1);
+    let from: Vec<Vec<usize>> =
+        sources.iter().map(|of| of.iter().map(|&source| number(source)).collect()).collect();
+    let facts = Facts::new(history, &taken, &from);
+    let place_of = |place: &usize| taken.iter().position(|other| other == place).map(|at| at + 1);
+    let Some(places) = order.iter().map(place_of).collect::<Option<Vec<usize>>>() else { return false };
+    let mut judged = Judged { order: vec![0], visible: vec![0; facts.txn_count()] };
+    judged.order.extend(places);
+    for (seen, txn) in visible {
+        let (Some(seen), Some(txn)) = (place_of(seen), place_of(txn)) else { return false };
+        judged.visible[txn] |= 1 << seen;
+    }
+    judged.visible.iter_mut().skip(1).for_each(|view| *view |= 1);
+    let mut sorted = judged.order.clone();
+    sorted.sort_unstable();
+    let is_total = level.framework == Framework::History || sorted.into_iter().eq(0..facts.txn_count());
+    is_total && judge(&facts, &judged, &level.axioms().and(level.demand()))
+}
+
+/// Each read has the value of its source.
+fn has_sources(history: &SmallHistory, taken: &[usize], sources: &[Vec<Option<usize>>]) -> bool {
+    taken.iter().all(|&reader| {
+        let txn = &history.txns[reader];
+        let is_source = |(&(object, value), source): (&(usize, u32), &Option<usize>)| match *source {
+            None => history.initial_value(object) == value,
+            Some(writer) => {
+                writer != reader
+                    && taken.contains(&writer)
+                    && history.txns[writer].written(object) == Some(value)
+            }
+        };
+        txn.reads.len() == sources[reader].len() && txn.reads.iter().zip(&sources[reader]).all(is_source)
+    })
 }
 
 /// The same answer without growing: every explanation, every order, every visibility, judged whole.

@@ -7,6 +7,7 @@ mod agree;
 pub mod corpus;
 pub mod exhaustive;
 pub mod generate;
+pub mod generate_mixed;
 pub mod generate_rows;
 pub mod mutate;
 pub mod oracle;

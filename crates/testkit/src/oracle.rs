@@ -20,6 +20,7 @@ mod facts;
 pub(crate) mod real_time;
 mod run;
 mod store;
+mod variants;
 
 use certify::{Certificate, Core, Level, Node};
 use history::{History, TxnId};
@@ -234,4 +235,10 @@ fn certificate(facts: &Facts<'_>, level: &Level, taken: u32, order: &[Event]) ->
         facts.txns.iter().enumerate().filter(|&(place, txn)| txn.is_unknown && taken >> place & 1 == 1);
     let committed_unknown: Vec<TxnId> = unknown.map(|(_, txn)| txn.id).collect();
     Certificate::Holds { order: order.iter().map(node).collect(), committed_unknown }
+}
+
+/// Readings of a history that the oracle refuses, in which what it asks for is settled in some way: initial values are
+/// recorded, and predicates without a meaning have one. If a level holds for one of them, it holds for the history.
+pub fn variants(history: &History) -> Vec<History> {
+    variants::of(history)
 }

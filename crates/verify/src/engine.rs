@@ -52,6 +52,20 @@ pub(crate) fn decide_with_more(
     (Answer { verdict, stats: run.stats }, run.others)
 }
 
+/// The certificate of a finding in a committed transaction.
+pub(crate) fn prove_finding(
+    history: &History,
+    index: &Index,
+    level: &Level,
+    finding: &history::Finding,
+) -> Certificate {
+    let problem = match Problem::new(history, index, level, &Links::All) {
+        Ok(problem) => problem,
+        Err((problem, _)) => *problem,
+    };
+    explain_flaw(&problem, &Flaw::Finding(finding.clone()))
+}
+
 fn explain_flaw(problem: &Problem<'_>, flaw: &Flaw) -> Certificate {
     let known = KnownGraph::new(0);
     let evidence = Evidence { problem, known: &known, drops: &[], may_reach: &|_, _| true };

@@ -24,7 +24,7 @@ pub use options::{Limit, Options, Stages};
 pub use stats::Stats;
 
 use certify::{Certificate, Core, Level};
-use history::{History, Index, OpId};
+use history::{FindingKind, History, Index, OpId, Outcome};
 use problem::Links;
 
 /// The answer to "does this history satisfy the level?".
@@ -74,4 +74,24 @@ pub fn verify(
         Some(op) => Err(Unsupported { op }),
         None => Ok(engine(index, 0).0),
     }
+}
+
+/// The argument that a committed transaction shows something forbidden by itself, if one does.
+///
+/// Nothing is said where the index leaves an operation out, or where predicates leave open what a transaction did: a
+/// finding may then be one of the index alone.
+pub fn prove_finding(
+    history: &History,
+    index: &Index,
+    level: &Level,
+    forbids: &dyn Fn(FindingKind) -> bool,
+) -> Option<Certificate> {
+    let is_open = index.stories().all().iter().any(|story| story.alternatives.len() > 1);
+    if index.unindexed().is_some() || is_open || history::Stories::refusal(history).is_some() {
+        return None;
+    }
+    let mut findings = index.findings().iter();
+    let finding = findings
+        .find(|finding| history.outcome(finding.txn) == Outcome::Committed && forbids(finding.kind))?;
+    Some(engine::prove_finding(history, index, level, finding))
 }

@@ -68,7 +68,7 @@ pub fn run(options: &[&str]) -> Done {
 
 impl Bench {
     fn build(profile: &str, quick: bool) -> Done<Self> {
-        expect_success(&mut cargo(&["build", "--quiet", "--package", "isoscope", "--profile", profile]))?;
+        expect_success(&mut cargo(&["build", "--quiet", "--package", "isoscope-cli", "--profile", profile]))?;
         let folder = if profile == "dev" { "debug" } else { profile };
         Ok(Self {
             isoscope: target().join(folder).join(format!("isoscope{}", std::env::consts::EXE_SUFFIX)),

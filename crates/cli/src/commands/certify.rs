@@ -10,12 +10,11 @@ use serde_json::json;
 use crate::args::{InputArguments, LimitArguments, OutputArguments};
 use crate::exit::{Exit, Failure};
 use crate::files::is_dash;
-use crate::limits::Limits;
 use crate::load::Subject;
 use crate::progress::Progress;
 use crate::report::json::print_value;
 use crate::terminal::visible;
-use crate::units::counted;
+use isoscope::units::counted;
 
 /// The flags of `certify`.
 #[derive(Args, Debug)]
@@ -36,7 +35,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if is_dash(&arguments.input.history) && is_dash(&arguments.certificate) {
         return Err(Failure::new("history and certificate cannot both be standard input"));
     }
-    let limits = Limits::start(arguments.limits.time_limit, arguments.limits.memory_limit)?;
+    let limits = arguments.limits.start()?;
     let progress = Progress::start("reading");
     let document = read(&arguments.certificate)?;
     let subject = Subject::read(&arguments.input, &limits)?;

@@ -6,21 +6,15 @@ use std::time::{Duration, Instant};
 use certify::Fingerprint;
 use clap::Args;
 use history::{Clock, Index};
-use verify::Stages;
+use isoscope::{Asked, Check, Limits, Monitor, Stages, limits, units};
 
 use crate::args::{InputArguments, LimitArguments, OutputArguments};
-use crate::ask::{Answer, Decision, Question};
-use crate::asked::Asked;
 use crate::exit::{Exit, Failure};
-use crate::explanation::Explanation;
 use crate::files::{is_dash, write_whole};
-use crate::levels;
-use crate::limits::{self, Limits};
 use crate::load::Subject;
-use crate::progress::Progress;
-use crate::report::{self, Report, Ruling, RunStats};
-use crate::skew::SkewReport;
-use crate::{interrupt, own_level, units, weak};
+use crate::progress::{Progress, Watched};
+use crate::report::{self, Report, RunStats};
+use crate::{interrupt, level_files, refused};
 
 /// The flags of `check`.
 #[derive(Args, Debug)]
@@ -52,6 +46,9 @@ pub struct Arguments {
     stats: bool,
     #[command(flatten)]
     limits: LimitArguments,
+    /// Do not have the checker examine the certificate of each verdict before it is given, to measure the engine alone
+    #[arg(long, hide_short_help = true)]
+    no_certify: bool,
     /// How many levels to decide at the same time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: u16,
@@ -66,13 +63,13 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let stages = parse_stages(&arguments.without)?;
-    let asked = Asked::parse(&arguments.levels)?;
+    let asked = level_files::asked(&arguments.levels)?;
     if arguments.certificate.is_some() && !asked.is_one_with_engine() {
         return Err(Failure::new(
             "--certificate is the proof of one answer: name one level that has an engine with --level",
         ));
     }
-    let limits = Limits::start(arguments.limits.time_limit, arguments.limits.memory_limit)?;
+    let limits = arguments.limits.start()?;
     let progress = Progress::start(&format!("reading {}", arguments.input.name()));
     let prepared = Prepared::read(arguments, &limits, &progress);
     if let (Err(Failure::Limit(sentence)), true) = (&prepared, arguments.output.json) {
@@ -80,8 +77,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return report::json::undecided_without_history(&arguments.input.name(), &asked, sentence);
     }
     let prepared = prepared?;
-    let question = prepared.question(arguments, stages, &limits)?;
-    let report = prepared.report(asked, &question, arguments.stats, &progress);
+    let report = prepared.report(arguments, asked, stages, &limits, &progress);
     drop(progress);
     // What is odd about the input may be why it cannot be asked.
     prepared.subject.warn();
@@ -112,52 +108,32 @@ impl Prepared {
         Ok(Self { subject, index, index_time: started.elapsed() })
     }
 
-    fn question<'p>(
-        &'p self,
-        arguments: &Arguments,
-        stages: Stages,
-        limits: &'p Limits,
-    ) -> Result<Question<'p>, Failure> {
-        Ok(Question {
-            history: &self.subject.history,
-            index: &self.index,
-            limits,
-            seed: arguments.seed,
-            stages,
-            clock_skew: skew_of(arguments.clock_skew, &self.subject)?,
-            threads: usize::from(arguments.threads),
-        })
-    }
-
     fn report(
         &self,
+        arguments: &Arguments,
         asked: Asked,
-        question: &Question<'_>,
-        with_stats: bool,
+        stages: Stages,
+        limits: &Limits,
         progress: &Progress,
     ) -> Result<Report<'_>, Failure> {
-        let choice = asked.choose(&self.subject)?;
-        let set = |stage: &str| progress.set(stage);
-        let answers = interrupt::while_deciding(|| question.ask(&choice.named, &set))?;
-        let stats = with_stats.then(|| self.stats(question.limits));
-        progress.set("explaining");
-        let mut rulings = Vec::new();
-        for answer in &answers {
-            let skew = match is_weakest_violated(answer, &answers) {
-                true => interrupt::while_deciding(|| SkewReport::of(question, answer)),
-                false => None,
-            };
-            rulings.push(Ruling { skew, ..rule(question, answer.clone()) });
-        }
-        for &level in &choice.weak {
-            progress.set(&format!("checking {}", level.name()));
-            rulings.push(weak::decide(question, level)?);
-        }
-        for level in &choice.own {
-            progress.set(&format!("checking {}", level.name));
-            rulings.push(own_level::decide(question, level)?);
-        }
-        Ok(Report { subject: &self.subject, rulings, not_asked: choice.not_asked, stats })
+        let monitor = Watched { limits, progress };
+        let check = Check::new(&self.subject.history)
+            .index(&self.index)
+            .levels(asked)
+            .monitor(&monitor)
+            .seed(arguments.seed)
+            .stages(stages)
+            .clock_skew(skew_of(arguments.clock_skew, &self.subject)?)
+            .threads(usize::from(arguments.threads))
+            .certify(!arguments.no_certify);
+        let report = interrupt::while_deciding(|| check.run());
+        let report = report.map_err(|error| refused::failure(&self.subject, error))?;
+        Ok(Report {
+            subject: &self.subject,
+            answers: report.answers,
+            not_asked: report.not_asked,
+            stats: arguments.stats.then(|| self.stats(limits)),
+        })
     }
 
     fn stats(&self, limits: &Limits) -> RunStats {
@@ -168,30 +144,6 @@ impl Prepared {
             history_bytes: self.subject.history.heap_bytes() as u64,
             peak_memory_bytes: limits::peak_bytes(),
         }
-    }
-}
-
-/// Whether an answer is not a violation that another, weaker violation makes uninteresting.
-fn is_weakest_violated(answer: &Answer, answers: &[Answer]) -> bool {
-    let is_weaker_violated = |other: &Answer| {
-        other.decision == Decision::Violated
-            && other.level != answer.level
-            && levels::implies(&answer.level, &other.level)
-    };
-    answer.decision != Decision::Violated || !answers.iter().any(is_weaker_violated)
-}
-
-/// An answer with what people want to know about it.
-pub fn rule(question: &Question<'_>, answer: Answer) -> Ruling {
-    let obstacle = match answer.decision {
-        Decision::Undecided(obstacle) => Some(question.sentence(obstacle)),
-        _ => None,
-    };
-    Ruling {
-        explanation: Explanation::of(question.history, question.index, &answer),
-        answer,
-        obstacle,
-        skew: None,
     }
 }
 
@@ -206,22 +158,20 @@ fn parse_stages(without: &[String]) -> Result<Stages, Failure> {
     Ok(stages)
 }
 
-/// The skew in the unit of the history's clock.
-fn skew_of(skew: Option<Duration>, subject: &Subject) -> Result<i64, Failure> {
-    match (skew, subject.history.clock()) {
-        (None, _) => Ok(0),
-        (Some(skew), Clock::Nanoseconds) => Ok(skew.as_nanos() as i64),
-        (Some(skew), Clock::Position) if skew.is_zero() => Ok(0),
-        (Some(_), Clock::Position) => Err(Failure::new(format!(
+/// The skew, which only clocks have.
+fn skew_of(skew: Option<Duration>, subject: &Subject) -> Result<Duration, Failure> {
+    let skew = skew.unwrap_or_default();
+    match subject.history.clock() {
+        Clock::Position if !skew.is_zero() => Err(Failure::new(format!(
             "--clock-skew does not apply to {}: its order of events is that of one recording, not of clocks",
             subject.name
         ))),
+        Clock::Position | Clock::Nanoseconds => Ok(skew),
     }
 }
 
 fn write_certificate(file: &Path, report: &Report<'_>) -> Result<(), Failure> {
-    let Some((level, certificate)) =
-        report.rulings.iter().find_map(|ruling| ruling.answer.certificate.as_ref())
+    let Some((level, certificate)) = report.answers.iter().find_map(|answer| answer.certificate.as_ref())
     else {
         let file = file.display();
         eprintln!("warning: {file} was not written, since the answer has no certificate");

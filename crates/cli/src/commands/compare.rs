@@ -12,7 +12,6 @@ use crate::args::{LimitArguments, OutputArguments};
 use crate::definitions::{ScopeArguments, find_all, history_text};
 use crate::exit::{Exit, Failure};
 use crate::files::{is_dash, write_whole};
-use crate::limits::Limits;
 use crate::progress::Progress;
 use crate::report::json::print_value;
 
@@ -42,7 +41,7 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let levels = find_all(&arguments.levels)?;
-    let limits = Limits::start(arguments.limits.time_limit, arguments.limits.memory_limit)?;
+    let limits = arguments.limits.start()?;
     let progress = Progress::start("comparing");
     let (bounds, options) = (arguments.scope.bounds(), arguments.scope.options(false));
     if arguments.matrix {

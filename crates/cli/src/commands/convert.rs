@@ -12,7 +12,6 @@ use crate::args::{InputArguments, LimitArguments, OutputArguments, parse_format,
 use crate::exit::{Exit, Failure};
 use crate::files::is_dash;
 use crate::interrupt;
-use crate::limits::Limits;
 use crate::load::Subject;
 use crate::progress::Progress;
 use crate::report::json::print_value;
@@ -47,7 +46,7 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let output = Output::named(&arguments.output, arguments.to, arguments.answer.json)?;
-    let limits = Limits::start(arguments.limits.time_limit, arguments.limits.memory_limit)?;
+    let limits = arguments.limits.start()?;
     let progress = Progress::start(&format!("reading {}", arguments.input.name()));
     let mut subject = Subject::read(&arguments.input, &limits)?;
     if let Some(planted) = arguments.plant {

@@ -10,22 +10,19 @@ use std::time::Duration;
 use clap::Args;
 use databases::{Database, Setting};
 use formats::Format;
-use history::{Index, Summary};
+use history::Summary;
+use isoscope::Check;
 use probe::{Cell, Patience, Suite};
 use serde_json::json;
-use verify::Stages;
 
 use super::probe::{go_on, text, until_interrupted};
 use crate::args::OutputArguments;
-use crate::ask::Question;
-use crate::commands::check;
 use crate::connect;
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
-use crate::levels;
-use crate::limits::Limits;
 use crate::load::Subject;
 use crate::progress::Progress;
+use crate::refused;
 use crate::report::{self, Report};
 use crate::terminal::{Style, Tone};
 
@@ -68,25 +65,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let subject = subject()?;
     // From before its folder is there until it is removed.
     let tables = interrupt::while_deciding(|| tables(&subject))?;
-    let index = Index::of(&subject.history);
-    let limits = Limits::start(None, None)?;
-    let question = Question {
-        history: &subject.history,
-        index: &index,
-        limits: &limits,
-        seed: 0,
-        stages: Stages::default(),
-        clock_skew: 0,
-        threads: 1,
-    };
-    let asked: Vec<_> = levels::with_engine().into_iter().filter(|level| !level.needs_times()).collect();
-    let answers = question.ask(&asked, &|_| {})?;
-    let report = Report {
-        subject: &subject,
-        rulings: answers.into_iter().map(|answer| check::rule(&question, answer)).collect(),
-        not_asked: Vec::new(),
-        stats: None,
-    };
+    let answered = Check::new(&subject.history).run();
+    let answered = answered.map_err(|error| refused::failure(&subject, error))?;
+    let report = Report { subject: &subject, answers: answered.answers, not_asked: Vec::new(), stats: None };
     match arguments.output.json {
         true => print_json(&tables, &report)?,
         false => print(&tables, &report)?,

@@ -14,7 +14,7 @@ use crate::commands::convert::{Output, write_history};
 use crate::exit::{Exit, Failure};
 use crate::load::Subject;
 use crate::progress::Progress;
-use crate::units;
+use isoscope::units;
 
 /// The flags of `generate`. What is not given comes from the workload.
 #[derive(Args, Debug)]

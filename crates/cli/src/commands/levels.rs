@@ -3,12 +3,12 @@
 use std::io::{self, BufWriter, Write};
 
 use clap::Args;
+use isoscope::LevelId;
 use serde::Serialize;
 
 use crate::args::OutputArguments;
-use crate::examples;
 use crate::exit::{Exit, Failure};
-use crate::levels::{self, IMPLIES, NamedLevel};
+use crate::level_files::find;
 use crate::report::json::print_value;
 use crate::terminal::{Style, Tone};
 
@@ -32,58 +32,60 @@ struct LevelJson {
     description: &'static str,
     has_engine: bool,
     needs_times: bool,
-    implies: &'static [&'static str],
+    implies: Vec<&'static str>,
     spec: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    allowed: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    forbidden: Option<&'static str>,
+    allowed: &'static str,
+    forbidden: &'static str,
 }
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     match (&arguments.level, arguments.output.json) {
-        (None, true) => print_value(&levels::all().into_iter().map(json).collect::<Vec<_>>())?,
+        (None, true) => print_value(&LevelId::ALL.into_iter().map(json).collect::<Vec<_>>())?,
         (None, false) => print_all()?,
-        (Some(name), true) => print_value(&json(levels::find(name)?))?,
-        (Some(name), false) if arguments.spec => print_spec(levels::find(name)?)?,
-        (Some(name), false) => print_one(levels::find(name)?)?,
+        (Some(name), true) => print_value(&json(find(name)?))?,
+        (Some(name), false) if arguments.spec => print_spec(find(name)?)?,
+        (Some(name), false) => print_one(find(name)?)?,
     }
     Ok(Exit::Holds)
 }
 
-fn json(level: NamedLevel) -> LevelJson {
-    let example = examples::of(level.name());
+fn json(level: LevelId) -> LevelJson {
+    let (spec, example) = (level.spec(), level.example());
     LevelJson {
         name: level.name(),
-        aliases: &level.spec.aliases,
-        description: &level.spec.description,
-        has_engine: level.engine.is_some(),
-        needs_times: level.spec.needs_times(),
-        implies: levels::implied_by(level.name()),
-        spec: &level.spec.text,
-        allowed: example.map(|example| example.allowed.1),
-        forbidden: example.and_then(|example| example.forbidden).map(|(_, text)| text),
+        aliases: &spec.aliases,
+        description: &spec.description,
+        has_engine: level.engine().is_some(),
+        needs_times: level.needs_times(),
+        implies: names(level.directly_implies()),
+        spec: &spec.text,
+        allowed: example.allowed.text,
+        forbidden: example.forbidden.text,
     }
+}
+
+fn names(levels: &[LevelId]) -> Vec<&'static str> {
+    levels.iter().map(|level| level.name()).collect()
 }
 
 fn print_all() -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
     let style = Style::of_stdout();
     writeln!(out, "{}", style.paint(Tone::Strong, "Levels, strongest first"))?;
-    for level in levels::all() {
-        let note = match level.engine {
+    for level in LevelId::ALL {
+        let note = match level.engine() {
             Some(_) => "",
             None => "  (no engine yet)",
         };
         writeln!(out, "\n  {}{note}", style.paint(Tone::Strong, level.name()))?;
-        writeln!(out, "{}", style.wrap(&one_line(&level.spec.description), 4, 4))?;
-        let implied = levels::implied_by(level.name());
+        writeln!(out, "{}", style.wrap(&one_line(&level.spec().description), 4, 4))?;
+        let implied = names(level.directly_implies());
         if !implied.is_empty() {
             writeln!(out, "{}", style.wrap(&format!("implies {}", implied.join(", ")), 4, 6))?;
         }
-        if !level.spec.aliases.is_empty() {
-            let aliases = format!("also called {}", level.spec.aliases.join(", "));
+        if !level.spec().aliases.is_empty() {
+            let aliases = format!("also called {}", level.spec().aliases.join(", "));
             writeln!(out, "{}", style.wrap(&aliases, 4, 6))?;
         }
     }
@@ -91,26 +93,25 @@ fn print_all() -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-fn print_one(level: NamedLevel) -> Result<(), Failure> {
+fn print_one(level: LevelId) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
     let style = Style::of_stdout();
     writeln!(out, "{}\n", style.paint(Tone::Strong, level.name()))?;
-    writeln!(out, "{}", style.wrap(&one_line(&level.spec.description), 2, 2))?;
+    writeln!(out, "{}", style.wrap(&one_line(&level.spec().description), 2, 2))?;
     let list = |names: Vec<&str>| match names.is_empty() {
         true => "none".to_owned(),
         false => names.join(", "),
     };
-    let stronger =
-        IMPLIES.iter().filter(|(_, weaker)| weaker.contains(&level.name())).map(|&(name, _)| name).collect();
-    let engine = match (level.engine, level.spec.needs_times()) {
+    let stronger = level.directly_implied_by().map(LevelId::name).collect();
+    let engine = match (level.engine(), level.needs_times()) {
         (None, _) => "none yet; on small histories its definition decides",
         (Some(_), true) => "complete; needs a history with times",
         (Some(_), false) => "complete",
     };
     let rows = [
-        ("also called", list(level.spec.aliases.iter().map(String::as_str).collect())),
+        ("also called", list(level.spec().aliases.iter().map(String::as_str).collect())),
         ("implied by", list(stronger)),
-        ("implies", list(levels::implied_by(level.name()).to_vec())),
+        ("implies", list(names(level.directly_implies()))),
         ("engine", engine.to_owned()),
     ];
     writeln!(out)?;
@@ -118,14 +119,11 @@ fn print_one(level: NamedLevel) -> Result<(), Failure> {
         writeln!(out, "  {name:<12} {}", &style.wrap(&text, 15, 15)[15..])?;
     }
     writeln!(out, "\n  definition")?;
-    block(&mut out, &level.spec.text)?;
-    if let Some(example) = examples::of(level.name()) {
-        writeln!(out, "\n  allows      {}", &style.wrap(example.allowed.0, 14, 14)[14..])?;
-        block(&mut out, example.allowed.1)?;
-        if let Some((what, text)) = example.forbidden {
-            writeln!(out, "\n  forbids     {}", &style.wrap(what, 14, 14)[14..])?;
-            block(&mut out, text)?;
-        }
+    block(&mut out, &level.spec().text)?;
+    let example = level.example();
+    for (word, sample) in [("allows ", example.allowed), ("forbids", example.forbidden)] {
+        writeln!(out, "\n  {word}     {}", &style.wrap(sample.shows, 14, 14)[14..])?;
+        block(&mut out, sample.text)?;
     }
     Ok(out.flush()?)
 }
@@ -134,13 +132,13 @@ fn block(out: &mut dyn Write, text: &str) -> io::Result<()> {
     text.lines().try_for_each(|line| writeln!(out, "    {line}"))
 }
 
-fn print_spec(level: NamedLevel) -> Result<(), Failure> {
+fn print_spec(level: LevelId) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
     writeln!(out, "include \"std/relations.iso\"\n")?;
-    for line in level.spec.description.lines() {
+    for line in level.spec().description.lines() {
         writeln!(out, "/// {line}")?;
     }
-    writeln!(out, "{}", level.spec.text)?;
+    writeln!(out, "{}", level.spec().text)?;
     Ok(out.flush()?)
 }
 

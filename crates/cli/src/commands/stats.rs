@@ -4,17 +4,16 @@ use std::io::{self, BufWriter, Write};
 
 use clap::Args;
 use history::{History, Index, Op};
+use isoscope::units::{self, count};
+use isoscope::{Chances, limits};
 use serde::Serialize;
 
 use crate::args::{InputArguments, LimitArguments, OutputArguments};
-use crate::chances::Chances;
 use crate::exit::{Exit, Failure};
-use crate::limits::{self, Limits};
 use crate::load::{HistoryJson, Subject};
 use crate::progress::Progress;
 use crate::report::json::print_value;
 use crate::terminal::{Style, Tone, visible};
-use crate::units::{self, count};
 
 /// The flags of `stats`.
 #[derive(Args, Debug)]
@@ -76,7 +75,7 @@ struct Contents {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let limits = Limits::start(arguments.limits.time_limit, arguments.limits.memory_limit)?;
+    let limits = arguments.limits.start()?;
     let progress = Progress::start(&format!("reading {}", arguments.input.name()));
     let subject = Subject::read(&arguments.input, &limits)?;
     progress.set("counting");

@@ -13,13 +13,16 @@ use synth::{Found, NoneWithin, Outcome, Problem};
 use crate::args::{LimitArguments, OutputArguments, parse_format};
 use crate::commands::convert::{Output, write_history};
 use crate::definitions::{ScopeArguments, find_all, history_text};
+use isoscope::Limits;
+
 use crate::exit::{Exit, Failure};
 use crate::files::write_whole;
-use crate::limits::Limits;
 use crate::load::Subject;
 use crate::progress::Progress;
 use crate::report::json::print_value;
-use crate::{dot, units};
+use isoscope::units;
+
+use crate::dot;
 
 /// The flags of `synth`.
 #[derive(Args, Debug)]
@@ -76,7 +79,7 @@ impl Levels {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let levels = Levels { allow: find_all(&arguments.allow)?, forbid: find_all(&arguments.forbid)? };
-    let limits = Limits::start(arguments.limits.time_limit, arguments.limits.memory_limit)?;
+    let limits = arguments.limits.start()?;
     let progress = Progress::start("looking for a history");
     if arguments.all {
         return enumerate(arguments, levels, &limits, progress);

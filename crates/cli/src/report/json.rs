@@ -2,15 +2,13 @@
 
 use std::io::{self, BufWriter, Write};
 
+use isoscope::{Answer, Asked, LevelId, NotAsked, SkewReport, units};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{NotAsked, Report, Ruling, RunStats};
-use crate::asked::Asked;
+use super::{Report, RunStats};
 use crate::exit::{Exit, Failure};
 use crate::load::{HistoryJson, Subject};
-use crate::skew::SkewReport;
-use crate::units;
 
 #[derive(Serialize)]
 struct ReportJson<'r> {
@@ -54,7 +52,7 @@ pub fn value(report: &Report<'_>) -> Result<Value, Failure> {
 fn report_json<'r>(report: &'r Report<'_>) -> ReportJson<'r> {
     ReportJson {
         history: report.subject.json(),
-        verdicts: report.rulings.iter().map(|ruling| verdict(report, ruling)).collect(),
+        verdicts: report.answers.iter().map(|answer| verdict(report, answer)).collect(),
         not_asked: &report.not_asked,
         stats: report.stats.as_ref(),
     }
@@ -79,15 +77,15 @@ pub fn undecided_without_history(file: &str, asked: &Asked, reason: &str) -> Res
     Ok(Exit::Undecided)
 }
 
-fn verdict<'r>(report: &Report<'_>, ruling: &'r Ruling) -> VerdictJson<'r> {
-    let explanation = ruling.explanation.as_ref();
+fn verdict<'r>(report: &Report<'_>, answer: &'r Answer) -> VerdictJson<'r> {
+    let explanation = answer.explanation.as_ref();
     VerdictJson {
-        level: &ruling.answer.level,
-        verdict: ruling.answer.decision.word(),
-        time_ms: units::milliseconds(ruling.answer.time),
+        level: answer.level.name(),
+        verdict: answer.decision.word(),
+        time_ms: units::milliseconds(answer.time),
         anomaly: explanation.and_then(|explanation| explanation.anomaly),
-        transactions: labels(report.subject, ruling),
-        reason: ruling.reason(),
+        transactions: labels(report.subject, answer),
+        reason: answer.reason(),
         headline: explanation.map(|explanation| explanation.headline.as_str()),
         participants: explanation.map_or(&[], |explanation| &explanation.participants),
         sentences: explanation
@@ -95,19 +93,19 @@ fn verdict<'r>(report: &Report<'_>, ruling: &'r Ruling) -> VerdictJson<'r> {
             .flat_map(|explanation| &explanation.lines)
             .map(|line| line.text.as_str())
             .collect(),
-        clock_skew: ruling.skew,
-        follows_from: ruling.answer.follows_from,
-        stats: report.stats.as_ref().map(|_| engine_stats(ruling)),
+        clock_skew: answer.skew,
+        follows_from: answer.follows_from.map(LevelId::name),
+        stats: report.stats.as_ref().map(|_| engine_stats(answer)),
     }
 }
 
-fn labels(subject: &Subject, ruling: &Ruling) -> Vec<String> {
-    let transactions = ruling.explanation.iter().flat_map(|explanation| &explanation.transactions);
+fn labels(subject: &Subject, answer: &Answer) -> Vec<String> {
+    let transactions = answer.explanation.iter().flat_map(|explanation| &explanation.transactions);
     transactions.map(|&txn| subject.history.txn_label(txn)).collect()
 }
 
-fn engine_stats(ruling: &Ruling) -> Value {
-    let stats = &ruling.answer.stats;
+fn engine_stats(answer: &Answer) -> Value {
+    let stats = &answer.stats;
     let stages: Map<String, Value> = stats
         .stages
         .iter()

@@ -2,8 +2,9 @@
 
 use std::io::Write;
 
-use super::{Report, Ruling};
-use crate::ask::Decision;
+use isoscope::{Answer, Decision};
+
+use super::Report;
 use crate::exit::Failure;
 
 /// Writes the report.
@@ -12,33 +13,33 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), Failure> {
     let failures = number_of(|decision| decision == Decision::Violated);
     let errors = number_of(|decision| matches!(decision, Decision::Undecided(_)));
     let suite = escape(&report.subject.name);
-    let tests = report.rulings.len();
+    let tests = report.answers.len();
     writeln!(out, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
     writeln!(out, r#"<testsuites name="isoscope" tests="{tests}" failures="{failures}" errors="{errors}">"#)?;
     writeln!(out, r#"  <testsuite name="{suite}" tests="{tests}" failures="{failures}" errors="{errors}">"#)?;
-    for ruling in &report.rulings {
-        case(&suite, ruling, out)?;
+    for answer in &report.answers {
+        case(&suite, answer, out)?;
     }
     writeln!(out, "  </testsuite>\n</testsuites>")?;
     Ok(())
 }
 
-fn case(suite: &str, ruling: &Ruling, out: &mut dyn Write) -> Result<(), Failure> {
-    let level = escape(&ruling.answer.level);
-    let seconds = ruling.answer.time.as_secs_f64();
+fn case(suite: &str, answer: &Answer, out: &mut dyn Write) -> Result<(), Failure> {
+    let level = escape(answer.level.name());
+    let seconds = answer.time.as_secs_f64();
     write!(out, r#"    <testcase classname="{suite}" name="{level}" time="{seconds:.6}""#)?;
-    let element = match ruling.answer.decision {
+    let element = match answer.decision {
         Decision::Holds => return Ok(writeln!(out, "/>")?),
         Decision::Violated => "failure",
         Decision::Undecided(_) => "error",
     };
-    let reason = ruling.reason().unwrap_or_default();
-    let message = escape(ruling.explanation.as_ref().map_or(&reason, |explanation| &explanation.headline));
-    let body = escape(&match &ruling.explanation {
+    let reason = answer.reason().unwrap_or_default();
+    let message = escape(answer.explanation.as_ref().map_or(&reason, |explanation| &explanation.headline));
+    let body = escape(&match &answer.explanation {
         Some(explanation) => explanation.paragraphs().join("\n"),
         None => reason.clone(),
     });
-    let kind = ruling.answer.decision.word();
+    let kind = answer.decision.word();
     writeln!(out, ">")?;
     writeln!(out, r#"      <{element} type="{kind}" message="{message}">{body}</{element}>"#)?;
     Ok(writeln!(out, "    </testcase>")?)

@@ -2,22 +2,23 @@
 
 use std::io::Write;
 
-use super::{Report, Ruling};
-use crate::ask::Decision;
+use isoscope::{Answer, Decision};
+
+use super::Report;
 use crate::exit::Failure;
 
 /// Writes the report.
 pub fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out, "### isoscope\n\n{}\n", escape(&report.subject.headline()))?;
     writeln!(out, "| level | verdict | |\n|---|---|---|")?;
-    for ruling in &report.rulings {
-        row(ruling, out)?;
+    for answer in &report.answers {
+        row(answer, out)?;
     }
     for left in &report.not_asked {
         writeln!(out, "| {} | not asked | {} |", left.level, left.reason)?;
     }
     for violation in report.weakest_violated().0 {
-        if let Some(explanation) = &violation.ruling.explanation {
+        if let Some(explanation) = &violation.answer.explanation {
             writeln!(out, "\n**{}**\n", escape(&violation.levels.join(", ")))?;
             for participant in &explanation.participants {
                 writeln!(out, "- {}", escape(participant))?;
@@ -30,16 +31,16 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-fn row(ruling: &Ruling, out: &mut dyn Write) -> Result<(), Failure> {
-    let mark = match ruling.answer.decision {
+fn row(answer: &Answer, out: &mut dyn Write) -> Result<(), Failure> {
+    let mark = match answer.decision {
         Decision::Holds => "✅",
         Decision::Violated => "❌",
         Decision::Undecided(_) => "❔",
     };
-    let headline = ruling.explanation.as_ref().map(|explanation| explanation.headline.clone());
-    let note = headline.or_else(|| ruling.reason()).unwrap_or_default();
-    let level = escape(&ruling.answer.level);
-    let word = ruling.answer.decision.word();
+    let headline = answer.explanation.as_ref().map(|explanation| explanation.headline.clone());
+    let note = headline.or_else(|| answer.reason()).unwrap_or_default();
+    let level = escape(answer.level.name());
+    let word = answer.decision.word();
     Ok(writeln!(out, "| {level} | {mark} {word} | {} |", escape(&note))?)
 }
 

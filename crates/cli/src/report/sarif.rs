@@ -4,15 +4,15 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
-use super::{Report, Ruling};
-use crate::ask::Decision;
+use isoscope::{Answer, Decision};
+
+use super::Report;
 use crate::exit::Failure;
-use crate::levels;
 
 /// Writes the report.
 pub fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), Failure> {
-    let rules: Vec<_> = report.rulings.iter().map(rule).collect();
-    let results: Vec<_> = report.rulings.iter().filter_map(|ruling| result(report, ruling)).collect();
+    let rules: Vec<_> = report.answers.iter().map(rule).collect();
+    let results: Vec<_> = report.answers.iter().filter_map(|answer| result(report, answer)).collect();
     let log = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -29,29 +29,28 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(writeln!(out)?)
 }
 
-fn rule(ruling: &Ruling) -> Value {
-    let name = &ruling.answer.level;
-    let description = levels::find(name).map_or_else(
-        |_| "a level of the user's own".to_owned(),
-        |level| level.spec.description.replace('\n', " "),
-    );
-    json!({ "id": name, "shortDescription": { "text": description } })
+fn rule(answer: &Answer) -> Value {
+    let description = match answer.level.shipped() {
+        Some(level) => level.spec().description.replace('\n', " "),
+        None => "a level of the user's own".to_owned(),
+    };
+    json!({ "id": answer.level.name(), "shortDescription": { "text": description } })
 }
 
-fn result(report: &Report<'_>, ruling: &Ruling) -> Option<Value> {
-    let severity = match ruling.answer.decision {
+fn result(report: &Report<'_>, answer: &Answer) -> Option<Value> {
+    let severity = match answer.decision {
         Decision::Holds => return None,
         Decision::Violated => "error",
         Decision::Undecided(_) => "warning",
     };
-    let mut text = format!("{} is {}", ruling.answer.level, ruling.answer.decision.word());
-    let headline = ruling.explanation.as_ref().map(|explanation| explanation.headline.clone());
-    for detail in [headline, ruling.reason()].into_iter().flatten() {
+    let mut text = format!("{} is {}", answer.level, answer.decision.word());
+    let headline = answer.explanation.as_ref().map(|explanation| explanation.headline.clone());
+    for detail in [headline, answer.reason()].into_iter().flatten() {
         text.push_str(": ");
         text.push_str(&detail);
     }
     Some(json!({
-        "ruleId": ruling.answer.level,
+        "ruleId": answer.level.name(),
         "level": severity,
         "message": { "text": text },
         "locations": [{ "physicalLocation": { "artifactLocation": { "uri": uri(&report.subject.name) } } }],

@@ -4,15 +4,11 @@ use std::time::Duration;
 
 use expect_test::{Expect, expect};
 use formats::Format;
-use history::{Index, Summary};
-use verify::Stages;
+use history::Summary;
+use isoscope::{Check, LevelId, Limits, NotAsked};
 
-use super::{NotAsked, Report, json, text};
-use crate::ask::Question;
-use crate::commands::check::rule;
+use super::{Report, json, text};
 use crate::exit::Exit;
-use crate::levels::{self, NamedLevel};
-use crate::limits::Limits;
 use crate::load::Subject;
 use crate::terminal::Style;
 
@@ -31,23 +27,14 @@ fn subject() -> Subject {
 }
 
 /// What is shown of these levels when a limit was reached before the first was asked.
-fn check(limits: &Limits, asked: &[NamedLevel], show: fn(&Report<'_>) -> String, expected: Expect) {
+fn check(limits: &Limits, asked: &[LevelId], show: fn(&Report<'_>) -> String, expected: Expect) {
     let subject = subject();
-    let index = Index::of(&subject.history);
-    let question = Question {
-        history: &subject.history,
-        index: &index,
-        limits,
-        seed: 0,
-        stages: Stages::default(),
-        clock_skew: 0,
-        threads: 1,
-    };
-    let answers = question.ask(asked, &|_| {}).unwrap();
+    let asked = asked.iter().copied().collect();
+    let answers = Check::new(&subject.history).levels(asked).monitor(limits).run().unwrap().answers;
     let report = Report {
         subject: &subject,
-        rulings: answers.into_iter().map(|answer| rule(&question, answer)).collect(),
-        not_asked: vec![NotAsked { level: "strong-si", reason: "the history has no times" }],
+        answers,
+        not_asked: vec![NotAsked { level: "strong-si", reason: "it needs timestamps" }],
         stats: None,
     };
     assert_eq!(report.exit(), Exit::Undecided);
@@ -61,7 +48,7 @@ fn a_limit_in_words() {
         text::write(report, Style::default(), &mut shown).unwrap();
         String::from_utf8(shown).unwrap()
     };
-    let asked = ["serializable", "prefix"].map(|name| levels::find(name).unwrap());
+    let asked = [LevelId::Serializable, LevelId::Prefix];
     check(
         &Limits::start(Some(Duration::ZERO), None).unwrap(),
         &asked,
@@ -70,7 +57,7 @@ fn a_limit_in_words() {
         h.txt: 2 sessions, 2 transactions, 6 operations, 2 keys
 
           undecided  serializable, prefix: the time limit of 0 ns was reached
-          not asked  strong-si: the history has no times
+          not asked  strong-si: it needs timestamps
     "#]],
     );
 }
@@ -82,7 +69,7 @@ fn a_limit_in_json() {
         verdicts[0].as_object_mut().unwrap().remove("time_ms");
         serde_json::to_string_pretty(&verdicts).unwrap()
     };
-    let asked = [levels::find("si").unwrap()];
+    let asked = [LevelId::SnapshotIsolation];
     check(
         &Limits::start(None, Some(1)).unwrap(),
         &asked,

@@ -2,11 +2,11 @@
 
 use std::io::{self, BufWriter, Write};
 
-use super::{Report, Ruling};
-use crate::ask::Decision;
+use isoscope::{Answer, Decision, units};
+
+use super::Report;
 use crate::exit::Failure;
 use crate::terminal::{Style, Tone};
-use crate::units;
 
 /// Where the names begin after the verdict.
 const COLUMN: usize = 13;
@@ -28,7 +28,7 @@ pub fn write(report: &Report<'_>, style: Style, out: &mut dyn Write) -> Result<(
     let (weakest, others) = report.weakest_violated();
     for violation in &weakest {
         let names = violation.levels.join(", ");
-        let text = match &violation.ruling.explanation {
+        let text = match &violation.answer.explanation {
             Some(explanation) => format!("{names}: {}", explanation.headline),
             None => names,
         };
@@ -41,7 +41,7 @@ pub fn write(report: &Report<'_>, style: Style, out: &mut dyn Write) -> Result<(
     undecided(report, style, out)?;
     not_asked(report, style, out)?;
     for violation in weakest {
-        explain(violation.ruling, style, out)?;
+        explain(violation.answer, style, out)?;
     }
     skew(report, style, out)?;
     if report.stats.is_some() {
@@ -71,8 +71,8 @@ fn not_asked(report: &Report<'_>, style: Style, out: &mut dyn Write) -> io::Resu
     line(out, style, Tone::Faint, "not asked", &text)
 }
 
-fn explain(ruling: &Ruling, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    let Some(explanation) = &ruling.explanation else {
+fn explain(answer: &Answer, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let Some(explanation) = &answer.explanation else {
         return Ok(());
     };
     writeln!(out)?;
@@ -102,12 +102,12 @@ fn stats(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     row("", String::new())?;
     row("read", format!("{} ms", stats.read_ms))?;
     row("index", format!("{} ms", stats.index_ms))?;
-    for ruling in report.rulings.iter().filter(|ruling| ruling.answer.follows_from.is_none()) {
-        row(&ruling.answer.level, units::duration(ruling.answer.time))?;
-        for (stage, time) in &ruling.answer.stats.stages {
+    for answer in report.answers.iter().filter(|answer| answer.follows_from.is_none()) {
+        row(answer.level.name(), units::duration(answer.time))?;
+        for (stage, time) in &answer.stats.stages {
             row(&format!("  {stage}"), units::duration(*time))?;
         }
-        for &(name, number) in &ruling.answer.stats.counts {
+        for &(name, number) in &answer.stats.counts {
             row(&format!("  {name}"), units::count(number as usize))?;
         }
     }

@@ -1,5 +1,7 @@
 //! The levels of the simulated store, as it can give them to real threads.
 
+use levels::LevelId;
+
 use drive::simulate::{Age, Reads, Rules, StoreLevel};
 
 /// A level.
@@ -64,11 +66,10 @@ impl Level {
     }
 }
 
-/// The strongest level, by its name in the lattice, that every run of the simulated store at a setting satisfies if it
-/// has no fault.
-pub fn simulated_promise(setting: &str) -> Option<&'static str> {
+/// The strongest level that every run of the simulated store at a setting satisfies if it has no fault.
+pub fn simulated_promise(setting: &str) -> Option<LevelId> {
     Some(match Level::named(setting)? {
         Level::Simulated(level) => level.promises(),
-        Level::TwoPhaseLocking | Level::Ssi => "strict-serializable",
+        Level::TwoPhaseLocking | Level::Ssi => LevelId::StrictSerializable,
     })
 }

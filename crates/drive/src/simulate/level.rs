@@ -3,6 +3,8 @@
 //! Each level is a choice of three things: which committed versions a read sees, whether reads are checked at commit,
 //! and whether writes are.
 
+use levels::LevelId;
+
 /// The isolation of the simulated store.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum StoreLevel {
@@ -70,19 +72,19 @@ impl StoreLevel {
         Self::ALL.into_iter().find(|level| level.name() == name)
     }
 
-    /// The strongest level, by its name in the lattice, that every history without faults satisfies.
-    pub fn promises(self) -> &'static str {
+    /// The strongest level that every history without faults satisfies.
+    pub fn promises(self) -> LevelId {
         match self {
-            Self::Serial | Self::Serializable => "strict-serializable",
-            Self::Snapshot => "strong-si",
-            Self::SessionSnapshot => "strong-session-si",
-            Self::GeneralizedSnapshot => "generalized-si",
-            Self::Prefix => "prefix",
-            Self::ParallelSnapshot => "parallel-si",
-            Self::Causal => "causal",
-            Self::ReadAtomic => "read-atomic",
-            Self::ReadCommitted => "read-committed",
-            Self::ReadUncommitted => "read-uncommitted",
+            Self::Serial | Self::Serializable => LevelId::StrictSerializable,
+            Self::Snapshot => LevelId::StrongSi,
+            Self::SessionSnapshot => LevelId::StrongSessionSi,
+            Self::GeneralizedSnapshot => LevelId::GeneralizedSi,
+            Self::Prefix => LevelId::Prefix,
+            Self::ParallelSnapshot => LevelId::ParallelSi,
+            Self::Causal => LevelId::Causal,
+            Self::ReadAtomic => LevelId::ReadAtomic,
+            Self::ReadCommitted => LevelId::ReadCommitted,
+            Self::ReadUncommitted => LevelId::ReadUncommitted,
         }
     }
 

@@ -6,6 +6,8 @@
 //! start of the longest tells an order of its own, which contradicts the other one, or what it lacks does; what a
 //! transaction of unknown outcome saw counts if it committed.
 //!
+//! A history in which a range read concerns a list is left to others: it is not indexed.
+//!
 //! Costs one look-up per element of the longest list of each key, and one comparison per element of the others.
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -87,6 +89,10 @@ impl Index {
                     Some(before) => drop(appends.next.insert(before, id)),
                 }
             }
+        }
+        if let Some(range) = range_with_list(history, &is_list) {
+            self.unindexed = self.unindexed.or(Some(range));
+            return None;
         }
         let starts_empty = |key: KeyId| history.initial().value_of(key) == Some(ValueId::NIL);
         let lists = (0..is_list.len()).filter(|&key| is_list[key] == Some(true)).map(KeyId::from_index);
@@ -181,6 +187,21 @@ impl Index {
         let later = unseen.into_iter().map(|later| VersionOrder { earlier: last, later, telling });
         self.version_order.extend(later);
     }
+}
+
+/// A range read that concerns a list: the rows of a range are single values.
+fn range_with_list(history: &History, is_list: &[Option<bool>]) -> Option<OpId> {
+    let lists = (0..is_list.len()).filter(|&key| is_list[key] == Some(true)).map(KeyId::from_index);
+    let lists: Vec<KeyId> = lists.collect();
+    let concerns_list = |op: &Op<'_>| match op {
+        Op::RangeRead(range) => {
+            let is_returned = |key: KeyId| range.rows.iter().flatten().any(|row| row.key == key);
+            lists.iter().any(|&key| range.contains(history.keys().original(key)) || is_returned(key))
+        }
+        _ => false,
+    };
+    let mut ops = history.txns().flat_map(|txn| history.ops(txn));
+    ops.find(|(_, op)| concerns_list(op)).map(|(id, _)| id)
 }
 
 /// A transaction comes twice in a list: with the same element, or its elements do not stand together.

@@ -5,16 +5,14 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use certify::Level;
 use databases::Url;
-use history::{History, Index};
+use history::History;
+use isoscope::{Check, Decision, LevelId, Limits};
 use record::Recorder;
-use run::forbidden::{facts, forbids, is_of_single_reads};
 use run::options::{Options, Settings};
 use run::{Control, Summary};
-use verify::{Limit, Verdict};
 
 /// A folder that is removed at the end.
 pub struct Folder {
@@ -96,22 +94,13 @@ pub fn size_of(workload: &str, keys: u32, transactions: u32) -> (u32, u32) {
     }
 }
 
-/// Whether a history satisfies a level; `None` if nobody says so: there is no engine for the level or for what is in
-/// the history, or it takes too long, and nothing that the level forbids is to be seen in single reads.
-pub fn holds(history: &History, level: &str) -> Option<bool> {
-    let index = Index::of(history);
-    if facts(history, &index).any(|finding| forbids(level, finding.kind)) {
-        return Some(false);
-    }
-    if is_of_single_reads(level) {
-        return Some(true);
-    }
-    let started = Instant::now();
-    let limit = || (started.elapsed() > PATIENCE).then_some(Limit::Time);
-    let options = verify::Options { limit: &limit, ..verify::Options::default() };
-    match verify::verify(history, &index, &Level::named(level)?, &options).ok()?.verdict {
-        Verdict::Holds(_) => Some(true),
-        Verdict::Violated(_) => Some(false),
-        Verdict::Undecided(_) => None,
+/// Whether a history satisfies a level; `None` if it is undecided.
+pub fn holds(history: &History, level: LevelId) -> Option<bool> {
+    let limits = Limits::start(Some(PATIENCE), None).unwrap();
+    let report = Check::new(history).level(level).monitor(&limits).skews(false).run().unwrap();
+    match report.answers[0].decision {
+        Decision::Holds => Some(true),
+        Decision::Violated => Some(false),
+        Decision::Undecided(_) => None,
     }
 }

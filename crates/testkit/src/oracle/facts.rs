@@ -104,8 +104,8 @@ fn step<'h>(history: &History, id: OpId, op: Op<'h>) -> Step<'h> {
     Step { op, version: history.op_version(id), predicate: predicate_of(op).and_then(Result::ok) }
 }
 
-/// What a key may hold at first: what was recorded; or else nothing, or any value that was seen and never written, or
-/// one that nobody saw.
+/// What a key may hold at first: what was recorded; or else nothing, or any value or mark of a deleted row that was seen
+/// and never written, or a value that no operation saw.
 fn initial_cells(history: &History, key: KeyId) -> Vec<Cell> {
     if let Some(value) = history.initial().value_of(key) {
         return vec![Cell::holding(history.values().original(value))];
@@ -119,7 +119,20 @@ fn initial_cells(history: &History, key: KeyId) -> Vec<Cell> {
             cells.push(cell);
         }
     }
+    for mark in ops().flat_map(|op| seen_dead(op, key)).filter(|&mark| !is_written(mark)) {
+        let cell = Cell::deleted(Some(history.values().original(mark)));
+        if !cells.contains(&cell) {
+            cells.push(cell);
+        }
+    }
     cells
+}
+
+/// The marks of a key that an operation returned as those of a deleted row.
+fn seen_dead(op: Op<'_>, key: KeyId) -> Vec<ValueId> {
+    let Op::RangeRead(range) = op else { return Vec::new() };
+    let rows = range.rows.iter().flatten().filter(|row| row.key == key && row.is_dead);
+    rows.map(|row| row.value).collect()
 }
 
 /// The values of a key that an operation returned as those of a live row.

@@ -8,7 +8,7 @@ use probe::{Cell, Finding, Report, transcript};
 use super::table::{Mark, Table, is_table, table_of};
 use crate::exit::Failure;
 use crate::terminal::{Style, Tone, visible};
-use crate::units;
+use isoscope::units;
 
 /// Writes the tables.
 pub fn write(report: &Report, all: bool, style: Style, out: &mut dyn Write) -> Result<(), Failure> {

@@ -4,15 +4,14 @@ use std::io::{BufWriter, Write, stdout};
 
 use ::run::options::Options;
 use ::run::{Ended, Summary};
+use isoscope::{Decision, LevelId, Obstacle, units};
 use serde_json::{Value, json};
 
 use super::check::{Checked, Judged};
 use super::execute::Executed;
-use crate::ask::Decision;
 use crate::exit::{Exit, Failure};
 use crate::report;
 use crate::terminal::{Style, Tone, visible};
-use crate::units;
 
 /// Where the text begins after the word.
 const COLUMN: usize = 13;
@@ -126,13 +125,13 @@ impl<'o> Answer<'o> {
             "history": out.as_ref().map(|out| out.display().to_string()),
             "run": summary_json(summary),
             "promise": promise.map(|promise| json!({
-                "level": promise.level,
-                "expected": promise.expected,
+                "level": promise.level.name(),
+                "expected": promise.expected.map(LevelId::name),
                 "source": promise.source,
                 "remark": promise.remark,
             })),
             "judged": judged
-                .map(|judged| json!({ "level": judged.level, "verdict": verdict_word(judged) }))
+                .map(|judged| json!({ "level": judged.level.name(), "verdict": verdict_word(judged) }))
                 .collect::<Vec<_>>(),
             "check": check,
             "check_failed": failure.as_ref().map(ToString::to_string),
@@ -143,18 +142,21 @@ impl<'o> Answer<'o> {
 
 fn tone_and_word(judged: &Judged) -> (Tone, String) {
     match judged.decision {
-        Some(Decision::Holds) => (Tone::Good, "holds".into()),
-        Some(Decision::Violated) => (Tone::Bad, "violated".into()),
-        Some(Decision::Undecided(_)) => (Tone::Unsure, "undecided".into()),
-        None => (
+        Decision::Holds => (Tone::Good, "holds".into()),
+        Decision::Violated => (Tone::Bad, "violated".into()),
+        Decision::Undecided(Obstacle::Definition(_)) => (
             Tone::Unsure,
             "not decided: there is no engine for it yet; single reads show nothing that it forbids".into(),
         ),
+        Decision::Undecided(_) => (Tone::Unsure, "undecided".into()),
     }
 }
 
 fn verdict_word(judged: &Judged) -> &'static str {
-    judged.decision.map_or("not decided", Decision::word)
+    match judged.decision {
+        Decision::Undecided(Obstacle::Definition(_)) => "not decided",
+        decision => decision.word(),
+    }
 }
 
 fn summary_lines(summary: &Summary) -> Vec<String> {

@@ -3,27 +3,21 @@
 use std::path::Path;
 use std::time::Instant;
 
-use ::run::forbidden::{facts, forbids, is_of_single_reads};
 use ::run::options::Options;
 use ::run::promises::Promise;
-use history::Index;
-use verify::Stages;
+use isoscope::{Answer, Asked, AskedLevel, Check, Decision, LevelId, NotAsked};
 
 use crate::args::{InputArguments, LimitArguments, ReadingArguments};
-use crate::ask::{Decision, Question};
-use crate::asked::Asked;
-use crate::commands::check::rule;
 use crate::exit::{Exit, Failure};
-use crate::limits::Limits;
 use crate::load::Subject;
-use crate::progress::Progress;
-use crate::report::{NotAsked, Report, Ruling};
-use crate::{interrupt, levels, weak};
+use crate::progress::{Progress, Watched};
+use crate::report::Report;
+use crate::{interrupt, level_files, refused};
 
 /// A history with the answers about it.
 pub struct Checked {
     subject: Subject,
-    rulings: Vec<Ruling>,
+    answers: Vec<Answer>,
     not_asked: Vec<NotAsked>,
     /// The levels that the run is judged by; none if nothing is promised and nothing was asked for.
     pub judged: Vec<Judged>,
@@ -33,10 +27,10 @@ pub struct Checked {
 
 /// A level that the run is judged by.
 pub struct Judged {
-    /// Its name.
-    pub level: String,
-    /// The verdict; `None` if no engine decides the level, and nothing else does.
-    pub decision: Option<Decision>,
+    /// The level.
+    pub level: AskedLevel,
+    /// The verdict.
+    pub decision: Decision,
 }
 
 impl Checked {
@@ -44,7 +38,7 @@ impl Checked {
     pub fn report(&self) -> Report<'_> {
         Report {
             subject: &self.subject,
-            rulings: self.rulings.clone(),
+            answers: self.answers.clone(),
             not_asked: self.not_asked.clone(),
             stats: None,
         }
@@ -56,9 +50,9 @@ impl Checked {
             return self.report().exit();
         }
         let any = |wanted: fn(&Judged) -> bool| self.judged.iter().any(wanted);
-        if any(|judged| judged.decision == Some(Decision::Violated)) {
+        if any(|judged| judged.decision == Decision::Violated) {
             Exit::Violated
-        } else if any(|judged| judged.decision != Some(Decision::Holds)) {
+        } else if any(|judged| judged.decision != Decision::Holds) {
             Exit::Undecided
         } else {
             Exit::Holds
@@ -75,71 +69,41 @@ pub fn check(
     progress: &Progress,
 ) -> Result<Checked, Failure> {
     let started = Instant::now();
-    let limits = Limits::start(limits.time_limit, limits.memory_limit)?;
+    let limits = limits.start()?;
     progress.set("reading the history");
     let reading = ReadingArguments { format: None, initial_transaction: false };
     let subject = Subject::read(&InputArguments { history: file.to_owned(), reading }, &limits)?;
-    let index = Index::of(&subject.history);
-    let question = Question {
-        history: &subject.history,
-        index: &index,
-        limits: &limits,
-        seed: options.shape.seed,
-        stages: Stages::default(),
-        clock_skew: 0,
-        threads: 1,
-    };
-    let judged = judged_levels(options, promise);
-    let choice = Asked::parse(&asked_levels(options, &judged, promise)?)?.choose(&subject)?;
-    let answers = interrupt::while_deciding(|| question.ask(&choice.named, &|stage| progress.set(stage)))?;
-    progress.set("explaining");
-    let mut rulings: Vec<Ruling> = answers.into_iter().map(|answer| rule(&question, answer)).collect();
-    for &level in &choice.weak {
-        rulings.push(weak::decide(&question, level)?);
-    }
-    let judge = |level: String| Judged { decision: decision(&level, &rulings, &question), level };
-    let judged = judged.into_iter().map(judge).collect();
-    Ok(Checked { subject, rulings, not_asked: choice.not_asked, judged, time: started.elapsed() })
+    let monitor = Watched { limits: &limits, progress };
+    let check = Check::new(&subject.history)
+        .levels(asked_levels(options, promise)?)
+        .monitor(&monitor)
+        .seed(options.shape.seed)
+        .skews(false);
+    let report = interrupt::while_deciding(|| check.run());
+    let report = report.map_err(|error| refused::failure(&subject, error))?;
+    let judged = judged(options, promise, &report.answers);
+    let (answers, not_asked) = (report.answers, report.not_asked);
+    Ok(Checked { subject, answers, not_asked, judged, time: started.elapsed() })
 }
 
-fn judged_levels(options: &Options, promise: Option<Promise>) -> Vec<String> {
-    match promise {
-        _ if !options.levels.is_empty() => options.levels.clone(),
-        Some(promise) => vec![promise.level.to_owned()],
-        None => Vec::new(),
-    }
-}
-
-/// What to ask: what the user named; else the judged level with those above and below it; else everything.
-fn asked_levels(
-    options: &Options,
-    judged: &[String],
-    promise: Option<Promise>,
-) -> Result<Vec<String>, Failure> {
+/// What to ask: what the user named; else the promised level with those above and below it; else everything.
+fn asked_levels(options: &Options, promise: Option<Promise>) -> Result<Asked, Failure> {
     if !options.levels.is_empty() {
-        return Ok(options.levels.clone());
+        return level_files::asked(&options.levels);
     }
-    let centre = judged.iter().map(String::as_str).chain(promise.and_then(|promise| promise.expected));
-    let centre: Vec<&str> = centre.collect();
-    let is_near = |name: &str| {
-        centre.is_empty()
-            || centre.iter().any(|level| levels::implies(level, name) || levels::implies(name, level))
-    };
-    let names = levels::with_engine().into_iter().map(|level| level.name()).filter(|name| is_near(name));
-    Ok(names.map(str::to_owned).collect())
+    let Some(promise) = promise else { return Ok(Asked::default()) };
+    let centre: Vec<LevelId> = [promise.level].into_iter().chain(promise.expected).collect();
+    let is_near = |level: &LevelId| centre.iter().any(|near| near.implies(*level) || level.implies(*near));
+    Ok(LevelId::with_engine().filter(is_near).chain([promise.level]).collect())
 }
 
-/// The verdict for a level, from its own answer or from what follows from the others.
-fn decision(level: &str, rulings: &[Ruling], question: &Question<'_>) -> Option<Decision> {
-    let name = levels::find(level).map_or(level, |known| known.name());
-    if let Some(ruling) = rulings.iter().find(|ruling| ruling.answer.level == name) {
-        return Some(ruling.answer.decision);
-    }
-    if facts(question.history, question.index).any(|finding| forbids(name, finding.kind)) {
-        return Some(Decision::Violated);
-    }
-    let holds = |ruling: &Ruling| {
-        ruling.answer.decision == Decision::Holds && levels::implies(&ruling.answer.level, name)
+/// The levels that the run is judged by: those that the user named, or the promised one.
+fn judged(options: &Options, promise: Option<Promise>, answers: &[Answer]) -> Vec<Judged> {
+    let is_judged = |answer: &&Answer| match promise {
+        _ if !options.levels.is_empty() => true,
+        Some(promise) => answer.level.shipped() == Some(promise.level),
+        None => false,
     };
-    (is_of_single_reads(name) || rulings.iter().any(holds)).then_some(Decision::Holds)
+    let judged = answers.iter().filter(is_judged);
+    judged.map(|answer| Judged { level: answer.level.clone(), decision: answer.decision }).collect()
 }

@@ -8,13 +8,14 @@ use ::run::server::Server;
 use ::run::{Control, RunError, Summary, open_with_patience};
 use databases::{Database, Description, Setting, Url};
 use history::Datum;
+use isoscope::units;
 use record::Recorder;
 
 use super::check::{self, Checked};
 use crate::args::LimitArguments;
 use crate::exit::Failure;
 use crate::progress::Progress;
-use crate::{connect, interrupt, units};
+use crate::{connect, interrupt};
 
 /// What a run gave.
 pub struct Executed {

@@ -1,37 +1,68 @@
-//! Time and memory that a run may take, and how far it has come.
+//! Time and memory that a check may take, and how far it has come.
 //!
-//! The engine asks [`Limits::reached`] now and then. What cannot ask (reading, indexing) runs in [`Limits::bound`]: in
-//! a thread that is left behind when a limit is reached. Memory is what `/proc` says of this process.
+//! The engine asks [`Limits::reached`] now and then. Work that cannot ask (reading, indexing) runs in [`Limits::bound`]:
+//! in a thread that is left behind when a limit is reached. Memory is what `/proc` says of this process.
 
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use verify::Limit;
 
-use crate::exit::Failure;
-use crate::{interrupt, units};
+use crate::monitor::Monitor;
+use crate::units;
 
-/// The limits of a run, which begins when they are made.
+/// The limits of a check, which begins when they are made.
 #[derive(Debug)]
 pub struct Limits {
     started: Instant,
     time: Option<Duration>,
     memory: Option<u64>,
+    is_interrupted: fn() -> bool,
     /// Microseconds from the start until the kernel may be asked for memory again.
     memory_due_us: AtomicU64,
 }
+
+/// Work that [`Limits::bound`] ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Bounded {
+    /// A limit was reached; the sentence says which and where.
+    Limit(String),
+    /// The work ended without a result; the text says which work.
+    Failed(String),
+}
+
+impl fmt::Display for Bounded {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Limit(sentence) => out.write_str(sentence),
+            Self::Failed(what) => write!(out, "isoscope failed while {what}"),
+        }
+    }
+}
+
+impl std::error::Error for Bounded {}
 
 /// How often the kernel is asked for memory at most.
 const MEMORY_INTERVAL_US: u64 = 2000;
 
 impl Limits {
     /// Starts the clock.
-    pub fn start(time: Option<Duration>, memory: Option<u64>) -> Result<Self, Failure> {
+    ///
+    /// # Errors
+    /// If memory is limited and the system does not say how much the process holds.
+    pub fn start(time: Option<Duration>, memory: Option<u64>) -> Result<Self, String> {
         if memory.is_some() && resident_bytes().is_none() {
-            return Err(Failure::new("--memory-limit needs /proc/self/statm, which is not there"));
+            return Err("a memory limit needs /proc/self/statm, which is not there".to_owned());
         }
-        Ok(Self { started: Instant::now(), time, memory, memory_due_us: AtomicU64::new(0) })
+        let is_interrupted = || false;
+        Ok(Self { started: Instant::now(), time, memory, is_interrupted, memory_due_us: AtomicU64::new(0) })
+    }
+
+    /// The same, ended also when the function says so.
+    pub fn with_interrupt(self, is_interrupted: fn() -> bool) -> Self {
+        Self { is_interrupted, ..self }
     }
 
     /// The memory limit.
@@ -39,39 +70,14 @@ impl Limits {
         self.memory
     }
 
-    /// Time since the start.
-    pub fn elapsed(&self) -> Duration {
-        self.started.elapsed()
-    }
-
-    /// The limit that is reached, if one is.
-    pub fn reached(&self) -> Option<Limit> {
-        if interrupt::is_asked() {
-            return Some(Limit::Interrupt);
-        }
-        if self.time.is_some_and(|limit| self.elapsed() >= limit) {
-            return Some(Limit::Time);
-        }
-        let memory = self.memory?;
+    fn is_memory_reached(&self) -> bool {
+        let Some(memory) = self.memory else { return false };
         let now_us = self.elapsed().as_micros() as u64;
         if now_us < self.memory_due_us.load(Ordering::Relaxed) {
-            return None;
+            return false;
         }
         self.memory_due_us.store(now_us + MEMORY_INTERVAL_US, Ordering::Relaxed);
-        (resident_bytes()? > memory).then_some(Limit::Memory)
-    }
-
-    /// The limit as a sentence.
-    pub fn sentence(&self, limit: Limit) -> String {
-        match limit {
-            Limit::Time => {
-                format!("the time limit of {} was reached", units::duration(self.time.unwrap_or_default()))
-            }
-            Limit::Memory => {
-                format!("the memory limit of {} was reached", units::size(self.memory.unwrap_or_default()))
-            }
-            Limit::Interrupt => "interrupted".to_owned(),
-        }
+        resident_bytes().is_some_and(|resident| resident > memory)
     }
 
     /// Runs work that cannot ask for limits itself; `what` completes "while ...".
@@ -79,7 +85,7 @@ impl Limits {
         &self,
         what: &str,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, Bounded> {
         if self.time.is_none() && self.memory.is_none() {
             return Ok(work());
         }
@@ -89,13 +95,41 @@ impl Limits {
             match receiver.recv_timeout(Duration::from_millis(5)) {
                 Ok(result) => return Ok(result),
                 Err(mpsc::RecvTimeoutError::Disconnected) => {
-                    return Err(Failure::new(format!("isoscope failed while {what}")));
+                    return Err(Bounded::Failed(what.to_owned()));
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
             }
             if let Some(limit) = self.reached() {
-                return Err(Failure::Limit(format!("{} while {what}", self.sentence(limit))));
+                return Err(Bounded::Limit(format!("{} while {what}", self.sentence(limit))));
             }
+        }
+    }
+}
+
+impl Monitor for Limits {
+    fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn reached(&self) -> Option<Limit> {
+        if (self.is_interrupted)() {
+            return Some(Limit::Interrupt);
+        }
+        if self.time.is_some_and(|limit| self.elapsed() >= limit) {
+            return Some(Limit::Time);
+        }
+        self.is_memory_reached().then_some(Limit::Memory)
+    }
+
+    fn sentence(&self, limit: Limit) -> String {
+        match limit {
+            Limit::Time => {
+                format!("the time limit of {} was reached", units::duration(self.time.unwrap_or_default()))
+            }
+            Limit::Memory => {
+                format!("the memory limit of {} was reached", units::size(self.memory.unwrap_or_default()))
+            }
+            Limit::Interrupt => "interrupted".to_owned(),
         }
     }
 }
@@ -157,7 +191,7 @@ mod tests {
         assert_eq!(limits.bound("adding", || 1 + 1).unwrap(), 2);
         let sleep = || std::thread::sleep(Duration::from_secs(5));
         match limits.bound("sleeping", sleep) {
-            Err(Failure::Limit(sentence)) => assert!(sentence.ends_with("while sleeping"), "{sentence}"),
+            Err(Bounded::Limit(sentence)) => assert!(sentence.ends_with("while sleeping"), "{sentence}"),
             other => panic!("{other:?}"),
         }
     }

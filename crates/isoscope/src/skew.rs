@@ -9,9 +9,12 @@ use std::time::{Duration, Instant};
 
 use certify::{Certificate, Level, RealTime};
 use history::History;
+use levels::LevelId;
 use serde::Serialize;
 
-use crate::ask::{Answer, Decision, Question};
+use crate::answer::{Answer, Decision};
+use crate::error::Error;
+use crate::question::Question;
 
 /// How the verdict depends on the skew, in the unit of the history's clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -31,19 +34,39 @@ pub enum SkewReport {
 impl SkewReport {
     /// Finds out how an answer depends on the skew; nothing for levels without real time, nothing once a limit is
     /// reached, and nothing for a violation where predicates concern many rows.
-    pub fn of(question: &Question<'_>, answer: &Answer) -> Option<Self> {
-        let (level, certificate) = answer.certificate.as_ref()?;
+    pub(crate) fn of(question: &Question<'_>, answer: &Answer) -> Result<Option<Self>, Error> {
+        let Some(((level, certificate), id)) = answer.certificate.as_ref().zip(answer.level.shipped()) else {
+            return Ok(None);
+        };
         if level.real_time == RealTime::Ignored || question.history.clock() == history::Clock::Position {
-            return None;
+            return Ok(None);
         }
-        let search =
-            Search { question, level: *level, deadline: Instant::now() + PATIENCE.max(2 * answer.time) };
+        let deadline = Instant::now() + PATIENCE.max(2 * answer.time);
+        let search = SkewSearch { question, id, level: *level, deadline };
         match answer.decision {
             Decision::Holds => search.below(level.clock_skew),
-            // Of many rows it is the clock that says what they held: with another one all has to be decided anew.
-            Decision::Violated if !history::Stories::are_few(question.history) => None,
+            // With predicates on many rows the engine uses real time to prune row contents, so another skew needs a new
+            // decision.
+            Decision::Violated if !history::Stories::are_few(question.history) => Ok(None),
             Decision::Violated => search.above(level.clock_skew, certificate),
-            Decision::Undecided(_) => None,
+            Decision::Undecided(_) => Ok(None),
+        }
+    }
+
+    /// The dependence in words, to read on after the name of the level.
+    pub fn phrase(self, is_violated: bool) -> String {
+        match self {
+            Self::AnySkew if is_violated => "is violated whatever the clock skew".to_owned(),
+            Self::AnySkew => "holds whatever the clock skew".to_owned(),
+            Self::Threshold { violated_up_to, holds_from } => {
+                let (below, above) = (nanoseconds(violated_up_to), nanoseconds(holds_from));
+                match is_violated {
+                    true => format!("is violated for any clock skew up to {below}, and holds with {above}"),
+                    false => {
+                        format!("holds for any clock skew of at least {above}, and is violated with {below}")
+                    }
+                }
+            }
         }
     }
 }
@@ -51,42 +74,48 @@ impl SkewReport {
 /// How long a search may go on, however fast the answer was.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-struct Search<'q> {
+struct SkewSearch<'q> {
     question: &'q Question<'q>,
+    id: LevelId,
     level: Level,
     deadline: Instant,
 }
 
-impl Search<'_> {
+impl SkewSearch<'_> {
     /// The level holds with this skew: does it with a smaller one?
-    fn below(&self, skew: i64) -> Option<SkewReport> {
+    fn below(&self, skew: i64) -> Result<Option<SkewReport>, Error> {
         if skew == 0 {
-            return Some(SkewReport::AnySkew);
+            return Ok(Some(SkewReport::AnySkew));
         }
-        let without = self.decide_with(0);
+        let without = self.decide_with(0)?;
         match (without.decision, without.certificate) {
-            (Decision::Holds, _) => Some(SkewReport::AnySkew),
-            (Decision::Violated, Some((_, certificate))) => self.between(0, certificate, skew),
-            _ => None,
+            (Decision::Holds, _) => Ok(Some(SkewReport::AnySkew)),
+            (Decision::Violated, Some((_, certificate))) => self.between(0, &certificate, skew),
+            _ => Ok(None),
         }
     }
 
     /// The level is violated with this skew: is it with a larger one?
-    fn above(&self, skew: i64, certificate: &Certificate) -> Option<SkewReport> {
+    fn above(&self, skew: i64, certificate: &Certificate) -> Result<Option<SkewReport>, Error> {
         let all = time_span(self.question.history).saturating_add(1).max(skew);
-        match self.decide_with(all).decision {
-            Decision::Violated => Some(SkewReport::AnySkew),
-            Decision::Holds => self.between(skew, certificate.clone(), all),
-            Decision::Undecided(_) => None,
+        match self.decide_with(all)?.decision {
+            Decision::Violated => Ok(Some(SkewReport::AnySkew)),
+            Decision::Holds => self.between(skew, certificate, all),
+            Decision::Undecided(_) => Ok(None),
         }
     }
 
     /// Violated with the first, by this certificate; holds with the second.
-    fn between(&self, violated: i64, certificate: Certificate, mut holds: i64) -> Option<SkewReport> {
-        let mut violated = self.stretch(&certificate, violated, holds);
+    fn between(
+        &self,
+        violated: i64,
+        certificate: &Certificate,
+        mut holds: i64,
+    ) -> Result<Option<SkewReport>, Error> {
+        let mut violated = self.stretch(certificate, violated, holds);
         let mut probe = violated + 1;
         while probe < holds {
-            match self.decide_with(probe).decision {
+            match self.decide_with(probe)?.decision {
                 Decision::Holds => holds = probe,
                 Decision::Violated => violated = probe,
                 Decision::Undecided(_) => break,
@@ -96,7 +125,7 @@ impl Search<'_> {
             }
             probe = middle(violated, holds);
         }
-        Some(SkewReport::Threshold { violated_up_to: violated, holds_from: holds })
+        Ok(Some(SkewReport::Threshold { violated_up_to: violated, holds_from: holds }))
     }
 
     /// The largest skew below `holds` with which the certificate still proves the violation.
@@ -112,8 +141,8 @@ impl Search<'_> {
         violated
     }
 
-    fn decide_with(&self, skew: i64) -> Answer {
-        self.question.decide_level("", &self.level.with_clock_skew(skew))
+    fn decide_with(&self, skew: i64) -> Result<Answer, Error> {
+        self.question.decide_level(self.id, &self.level.with_clock_skew(skew))
     }
 }
 
@@ -143,6 +172,15 @@ fn time_span(history: &History) -> i64 {
     }
     // A certificate's skew is an i64, and half of its range is far more than any clock is wrong.
     last.saturating_sub(first).clamp(0, i64::MAX / 4)
+}
+
+/// All digits, since two thresholds may differ in the last one.
+fn nanoseconds(time: i64) -> String {
+    match time {
+        time if time < 10_000 => format!("{time} ns"),
+        time if time < 1_000_000 => format!("{} us", time as f64 / 1e3),
+        time => format!("{} ms", time as f64 / 1e6),
+    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
-//! Why a level is violated, whatever the argument came from: the engine's certificate, validation, or a definition.
+//! Why a level is violated, for people: from a certificate, from the text of a level, or from a value without a writer.
 
-use ::run::forbidden::{facts, forbids};
-use history::{History, Index, TxnId};
+use history::{Finding, FindingKind, History, Index, KeyId, OpId, TxnId, ValueId};
 
-use crate::ask::{Answer, Decision};
-use crate::terminal::visible;
+use crate::answer::{Answer, Decision};
+use crate::text::visible;
 
 /// A violation for people. All texts are safe to print.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -32,15 +31,29 @@ pub struct Line {
 
 impl Explanation {
     /// Explains an answer; nothing for one that is not a violation or that follows from another.
-    pub fn of(history: &History, index: &Index, answer: &Answer) -> Option<Self> {
-        if answer.decision != Decision::Violated || answer.follows_from.is_some() {
+    pub(crate) fn of(history: &History, index: &Index, answer: &Answer) -> Option<Self> {
+        if answer.decision != Decision::Violated {
             return None;
         }
-        match &answer.certificate {
-            Some((level, certificate)) => {
-                explain::explain(history, index, level, certificate).map(Self::of_certificate)
-            }
-            None => Self::of_finding(history, index, &answer.level),
+        let (level, certificate) = answer.certificate.as_ref()?;
+        explain::explain(history, index, level, certificate).map(Self::of_certificate)
+    }
+
+    /// Explains that a committed transaction read a value that no transaction wrote.
+    pub(crate) fn of_unwritten_read(history: &History, read: OpId, key: KeyId, value: ValueId) -> Self {
+        let kind = FindingKind::ThinAirRead;
+        let txn = history.txn_of(read);
+        let finding = Finding { kind, txn, read, key, value, other: None };
+        Self {
+            anomaly: Some(kind.name()),
+            headline: format!(
+                "{} on key {}",
+                kind.name(),
+                visible(&history.keys().original(key).to_string())
+            ),
+            transactions: vec![txn],
+            participants: Vec::new(),
+            lines: vec![Line { depth: 0, text: visible(&finding.sentence(history)) }],
         }
     }
 
@@ -61,21 +74,5 @@ impl Explanation {
             participants: explanation.participants.iter().map(|text| visible(text)).collect(),
             lines: lines.collect(),
         }
-    }
-
-    /// What validation found that a level forbids, in a history that no engine takes.
-    fn of_finding(history: &History, index: &Index, level: &str) -> Option<Self> {
-        let finding = facts(history, index).find(|finding| forbids(level, finding.kind))?;
-        let other = finding.other.map(|op| history.txn_of(op));
-        let mut transactions = vec![finding.txn];
-        transactions.extend(other.filter(|&other| other != finding.txn));
-        let key = history.keys().original(finding.key).to_string();
-        Some(Self {
-            anomaly: Some(finding.kind.name()),
-            headline: format!("{} on key {}", finding.kind.name(), visible(&key)),
-            transactions,
-            participants: Vec::new(),
-            lines: vec![Line { depth: 0, text: visible(&finding.sentence(history)) }],
-        })
     }
 }

@@ -1,0 +1,101 @@
+//! Which levels a history is asked for: those that the user names, or all that make sense.
+
+use history::History;
+use levels::LevelId;
+use serde::Serialize;
+
+use crate::error::Error;
+
+/// The levels that the user names; none means all that an engine decides.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// Shipped levels, in the order in which they were named.
+    shipped: Vec<LevelId>,
+    /// Levels of the user's own.
+    own: Vec<spec::Level>,
+}
+
+/// A level that was left out, although the user did not leave it out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct NotAsked {
+    /// Its name.
+    pub level: &'static str,
+    /// Why.
+    pub reason: &'static str,
+}
+
+/// The levels that one history is asked for.
+pub(crate) struct Choice {
+    /// Levels that an engine decides.
+    pub engine: Vec<LevelId>,
+    /// Levels that have a text alone.
+    pub weak: Vec<LevelId>,
+    /// Levels of the user's own.
+    pub own: Vec<spec::Level>,
+    pub not_asked: Vec<NotAsked>,
+}
+
+impl Asked {
+    /// Adds a shipped level, unless it is there already.
+    pub fn add(&mut self, level: LevelId) {
+        if !self.shipped.contains(&level) {
+            self.shipped.push(level);
+        }
+    }
+
+    /// Adds levels of the user's own.
+    pub fn add_own(&mut self, levels: impl IntoIterator<Item = spec::Level>) {
+        self.own.extend(levels);
+    }
+
+    fn is_all(&self) -> bool {
+        self.shipped.is_empty() && self.own.is_empty()
+    }
+
+    /// Whether it is exactly one level that has certificates.
+    pub fn is_one_with_engine(&self) -> bool {
+        matches!(self.shipped[..], [level] if level.engine().is_some()) && self.own.is_empty()
+    }
+
+    /// The names of the levels, whatever the history turns out to be.
+    pub fn names(&self) -> Vec<String> {
+        let all: Vec<LevelId> = match self.is_all() {
+            true => LevelId::with_engine().collect(),
+            false => self.shipped.clone(),
+        };
+        let own = self.own.iter().map(|level| level.name.clone());
+        all.into_iter().map(|level| level.name().to_owned()).chain(own).collect()
+    }
+
+    /// What this history is asked for.
+    pub(crate) fn choose(&self, history: &History) -> Result<Choice, Error> {
+        let is_answerable = |level: &LevelId| history.has_times() || !level.needs_times();
+        if let Some(&level) = self.shipped.iter().find(|level| !is_answerable(level)) {
+            let instead = Some(level.without_times());
+            return Err(Error::NeedsTimes { level: level.name().to_owned(), instead });
+        }
+        if let Some(level) = self.own.iter().find(|level| level.needs_times() && !history.has_times()) {
+            return Err(Error::NeedsTimes { level: level.name.clone(), instead: None });
+        }
+        if self.is_all() {
+            return Ok(all_answerable(is_answerable));
+        }
+        let (engine, weak) = self.shipped.iter().partition(|level| level.engine().is_some());
+        Ok(Choice { engine, weak, own: self.own.clone(), not_asked: Vec::new() })
+    }
+}
+
+impl FromIterator<LevelId> for Asked {
+    fn from_iter<I: IntoIterator<Item = LevelId>>(levels: I) -> Self {
+        let mut asked = Self::default();
+        levels.into_iter().for_each(|level| asked.add(level));
+        asked
+    }
+}
+
+fn all_answerable(is_answerable: impl Fn(&LevelId) -> bool) -> Choice {
+    let (engine, left): (Vec<_>, Vec<_>) = LevelId::with_engine().partition(is_answerable);
+    let reason = "needs timestamps, which this file does not have";
+    let not_asked = left.iter().map(|level| NotAsked { level: level.name(), reason }).collect();
+    Choice { engine, weak: Vec::new(), own: Vec::new(), not_asked }
+}

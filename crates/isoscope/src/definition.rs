@@ -1,0 +1,137 @@
+//! Levels that only their text decides, on small histories: those without an engine, and the user's own.
+//!
+//! A solver looks for a witness of the text (`spec::ground`). A witness is evaluated once more by the reference
+//! semantics of the text, and a refutation is replayed by a checker that shares nothing with the solver, before the
+//! verdict is given.
+
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use history::{History, KeyId, TxnId};
+use spec::ground::{self, Reason};
+use spec::{Level, SmallHistory};
+use verify::Limit;
+
+use crate::answer::{Answer, AskedLevel, Decision, Obstacle};
+use crate::error::Error;
+use crate::explanation::{Explanation, Line};
+use crate::question::Question;
+use crate::text::visible;
+use crate::units::counted;
+
+/// Decides a level by its text, if the history is small enough.
+pub(crate) fn decide(question: &Question<'_>, level: &Level, name: AskedLevel) -> Result<Answer, Error> {
+    let started = Instant::now();
+    let answer = |decision| Answer::plain(name.clone(), decision, started.elapsed());
+    let readings = match SmallHistory::readings(question.history, question.clock_skew, level) {
+        Ok(readings) => readings,
+        Err(error) => {
+            let undecided = answer(Decision::Undecided(Obstacle::Definition(error)));
+            return Ok(question.explained(undecided));
+        }
+    };
+    let definition = level.clone();
+    let decided = bounded(question, move || decide_readings(&readings, &definition));
+    Ok(match decided {
+        Ok(Ok(ground::Answer::Allowed(_))) => answer(Decision::Holds),
+        Ok(Ok(ground::Answer::Forbidden(reasons))) => {
+            Answer { explanation: Some(explain(question.history, &reasons)), ..answer(Decision::Violated) }
+        }
+        Ok(Err(failed)) => return Err(Error::Failed(failed)),
+        Err(Some(limit)) => question.explained(answer(Decision::Undecided(Obstacle::Limit(limit)))),
+        Err(None) => return Err(Error::Failed(format!("deciding {}", level.name))),
+    })
+}
+
+/// A history with unknown initial values may be read in several ways: the level holds if it holds for one of them. Of a
+/// violation the reasons of the first reading are told.
+fn decide_readings(readings: &[SmallHistory], level: &Level) -> Result<ground::Answer, String> {
+    let mut forbidden = None;
+    for reading in readings {
+        match ground::decide(reading, level) {
+            ground::Answer::Allowed(witness) => {
+                return match spec::oracle::accepts(reading, level, &witness) {
+                    true => Ok(ground::Answer::Allowed(witness)),
+                    false => Err(format!("checking the witness for {} against its text", level.name)),
+                };
+            }
+            ground::Answer::Forbidden(reasons) => {
+                let proof = ground::refutation(reading, level);
+                if proof.is_none_or(|proof| synth::proof::check(&proof).is_err()) {
+                    return Err(format!("checking the refutation of {}", level.name));
+                }
+                forbidden.get_or_insert(reasons);
+            }
+        }
+    }
+    Ok(ground::Answer::Forbidden(forbidden.unwrap_or_default()))
+}
+
+/// Runs work that cannot ask for limits in a thread that is left behind when one is reached; `None` if the thread
+/// ended without a result.
+fn bounded<T: Send + 'static>(
+    question: &Question<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Option<Limit>> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || sender.send(work()));
+    loop {
+        match receiver.recv_timeout(Duration::from_millis(5)) {
+            Ok(result) => return Ok(result),
+            Err(mpsc::RecvTimeoutError::Disconnected) => return Err(None),
+            Err(mpsc::RecvTimeoutError::Timeout) => {}
+        }
+        if let Some(limit) = question.monitor.reached() {
+            return Err(Some(limit));
+        }
+    }
+}
+
+/// The demands of the text that contradict each other, about transactions and keys as the history names them.
+fn explain(history: &History, reasons: &[Reason]) -> Explanation {
+    let mut transactions: Vec<TxnId> = reasons.iter().flat_map(places_of).map(TxnId::from_index).collect();
+    transactions.sort_unstable();
+    transactions.dedup();
+    let lines = reasons.iter().map(|reason| Line { depth: 0, text: visible(&sentence(history, reason)) });
+    Explanation {
+        anomaly: None,
+        headline: format!("contradiction, {}", counted(transactions.len(), "transaction")),
+        transactions,
+        participants: Vec::new(),
+        lines: lines.collect(),
+    }
+}
+
+fn places_of(reason: &Reason) -> Vec<usize> {
+    match *reason {
+        Reason::NoSource { reader, .. } => vec![reader],
+        Reason::Ordered { first, second, .. } => first.into_iter().chain([second]).collect(),
+        Reason::Edge { reader, source, writer, .. } => {
+            [Some(reader), source, writer].into_iter().flatten().collect()
+        }
+        Reason::Demand => Vec::new(),
+    }
+}
+
+fn sentence(history: &History, reason: &Reason) -> String {
+    let txn = |place: usize| history.txn_label(TxnId::from_index(place));
+    let named = |place: Option<usize>| place.map_or("the initial state".to_owned(), txn);
+    let key = |object: usize| history.keys().original(KeyId(object as u32)).to_string();
+    match *reason {
+        Reason::NoSource { reader, object } => {
+            format!("{} must have read {} from a transaction that committed", txn(reader), key(object))
+        }
+        Reason::Ordered { by, first, second } => {
+            format!("{} comes before {}: {by}", named(first), txn(second))
+        }
+        Reason::Edge { reader, object, source, writer } => {
+            let (reader, source, writer) = (txn(reader), named(source), named(writer));
+            let key = key(object);
+            format!(
+                "if {reader} sees {writer}, {writer} comes before {source}: {reader} read {key} from {source}, and \
+                 {writer} wrote {key} too"
+            )
+        }
+        Reason::Demand => "the rest of the level's text demands more of these transactions".to_owned(),
+    }
+}

@@ -1,0 +1,197 @@
+//! Asks the engine for levels, strongest first, and skips what follows from answers that are there already.
+//!
+//! A history that satisfies a level satisfies what the level implies, and one that violates a level violates what
+//! implies it. Where validation found something that no strong level allows, the weakest levels are asked first: one
+//! answer then settles almost all. A level that stays undecided still gets the answer that follows from another.
+//!
+//! No verdict leaves this file before the independent checker accepted its certificate (`decide_level`).
+
+use std::time::{Duration, Instant};
+
+use certify::{Certificate, Level};
+use history::{FindingKind, History, Index, Outcome};
+use levels::LevelId;
+use verify::{Options, Stages, Stats, Unsupported, Verdict};
+
+use crate::answer::{Answer, Decision, Obstacle};
+use crate::error::{Error, Refused};
+use crate::explanation::Explanation;
+use crate::monitor::Monitor;
+use crate::obstacle;
+
+/// Everything that answers depend on.
+pub(crate) struct Question<'h> {
+    pub history: &'h History,
+    pub index: &'h Index,
+    pub monitor: &'h dyn Monitor,
+    /// Breaks ties.
+    pub seed: u64,
+    /// Which stages of the engine run.
+    pub stages: Stages,
+    /// How far apart the clocks of two clients may be, in the unit of the history's clock.
+    pub clock_skew: i64,
+    /// How many levels are decided at the same time.
+    pub threads: usize,
+    /// Whether every certificate is checked before its verdict is given.
+    pub certify: bool,
+}
+
+impl Question<'_> {
+    /// Answers for levels that have an engine, in their order.
+    pub(crate) fn ask(&self, asked: &[LevelId]) -> Result<Vec<Answer>, Error> {
+        let mut answers: Vec<Option<Answer>> = vec![None; asked.len()];
+        loop {
+            let batch = self.next_batch(asked, &mut answers);
+            if batch.is_empty() {
+                settle_undecided(&mut answers);
+                return Ok(answers.into_iter().flatten().collect());
+            }
+            let names: Vec<_> = batch.iter().map(|&place| asked[place].name()).collect();
+            self.monitor.stage(&format!("checking {}", names.join(", ")));
+            for (place, answer) in batch.iter().zip(self.decide_all(asked, &batch)) {
+                answers[*place] = Some(answer?);
+            }
+        }
+    }
+
+    /// Fills in what follows from the answers, and picks the levels to ask next.
+    fn next_batch(&self, asked: &[LevelId], answers: &mut [Option<Answer>]) -> Vec<usize> {
+        for place in 0..asked.len() {
+            if answers[place].is_none() {
+                answers[place] = consequence(asked[place], answers);
+            }
+        }
+        let open = (0..asked.len()).filter(|&place| answers[place].is_none());
+        let open: Vec<usize> = match self.has_finding() {
+            true => open.rev().collect(),
+            false => open.collect(),
+        };
+        open.into_iter().take(self.threads.max(1)).collect()
+    }
+
+    /// Whether validation found something in a committed transaction; this only chooses which level is asked first.
+    fn has_finding(&self) -> bool {
+        let is_committed =
+            |finding: &history::Finding| self.history.outcome(finding.txn) == Outcome::Committed;
+        self.index.findings().iter().any(is_committed)
+    }
+
+    fn decide_all(&self, asked: &[LevelId], batch: &[usize]) -> Vec<Result<Answer, Error>> {
+        if let [place] = *batch {
+            return vec![self.decide(asked[place])];
+        }
+        std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                batch.iter().map(|&place| scope.spawn(move || self.decide(asked[place]))).collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or_else(|_| Err(Error::Failed("deciding a level".into()))))
+                .collect()
+        })
+    }
+
+    /// The answer for a level that has an engine.
+    pub(crate) fn decide(&self, level: LevelId) -> Result<Answer, Error> {
+        let engine =
+            level.engine().ok_or_else(|| Error::Failed(format!("deciding {level}, which has no engine")))?;
+        self.decide_level(level, &engine.with_clock_skew(self.clock_skew))
+    }
+
+    /// The answer for a level of any skew. The checker has accepted its certificate.
+    pub(crate) fn decide_level(&self, id: LevelId, level: &Level) -> Result<Answer, Error> {
+        let started = Instant::now();
+        let (decision, certificate, mut stats) = self.verify(level);
+        if let Some(certificate) = certificate.as_ref().filter(|_| self.certify) {
+            let checked = Instant::now();
+            self.check(level, certificate)?;
+            stats.stages.push(("certify", checked.elapsed()));
+        }
+        Ok(self.explained(Answer {
+            certificate: certificate.map(|certificate| (*level, certificate)),
+            stats,
+            ..Answer::plain(id.into(), decision, started.elapsed())
+        }))
+    }
+
+    fn verify(&self, level: &Level) -> (Decision, Option<Certificate>, Stats) {
+        let undecided = |limit| Decision::Undecided(Obstacle::Limit(limit));
+        if let Some(limit) = self.monitor.reached() {
+            return (undecided(limit), None, Stats::default());
+        }
+        let options = Options {
+            seed: self.seed,
+            stages: self.stages,
+            clock: &|| self.monitor.elapsed(),
+            limit: &|| self.monitor.reached(),
+        };
+        match verify::verify(self.history, self.index, level, &options) {
+            Ok(answer) => match answer.verdict {
+                Verdict::Holds(certificate) => (Decision::Holds, Some(certificate), answer.stats),
+                Verdict::Violated(certificate) => (Decision::Violated, Some(certificate), answer.stats),
+                Verdict::Undecided(limit) => (undecided(limit), None, answer.stats),
+            },
+            Err(Unsupported { op }) => (Decision::Undecided(Obstacle::Operation(op)), None, Stats::default()),
+        }
+    }
+
+    /// Has a certificate checked by the crate that shares no code with the engine.
+    pub(crate) fn check(&self, level: &Level, certificate: &Certificate) -> Result<(), Error> {
+        let refuse = |flaw| {
+            Error::Refused(Box::new(Refused { level: *level, certificate: certificate.clone(), flaw }))
+        };
+        certify::check(self.history, level, certificate).map_err(refuse)
+    }
+
+    /// A violation of a level without an engine, shown by one read or one transaction alone: the order of transactions
+    /// plays no part in the argument, so it is one for every level that forbids the finding.
+    pub(crate) fn find_forbidden(
+        &self,
+        forbids: impl Fn(FindingKind) -> bool,
+    ) -> Result<Option<(Level, Certificate)>, Error> {
+        let level = Level::SERIALIZABLE;
+        let found = verify::prove_finding(self.history, self.index, &level, &forbids);
+        let Some(certificate) = found.filter(Certificate::ignores_order) else { return Ok(None) };
+        self.check(&level, &certificate)?;
+        Ok(Some((level, certificate)))
+    }
+
+    /// An answer with its sentences: why it is violated or undecided.
+    pub(crate) fn explained(&self, mut answer: Answer) -> Answer {
+        if answer.explanation.is_none() {
+            answer.explanation = Explanation::of(self.history, self.index, &answer);
+        }
+        if let Decision::Undecided(found) = answer.decision {
+            answer.obstacle = Some(obstacle::sentence(self, found));
+        }
+        answer
+    }
+}
+
+/// The answer that follows for a level from the answers there are, if one does.
+fn consequence(level: LevelId, answers: &[Option<Answer>]) -> Option<Answer> {
+    let own = answers.iter().flatten().filter(|answer| answer.follows_from.is_none());
+    own.filter_map(|answer| Some((answer.level.shipped()?, answer.decision))).find_map(
+        |(source, decision)| {
+            let follows = match decision {
+                Decision::Holds => source.implies(level),
+                Decision::Violated => level.implies(source),
+                Decision::Undecided(_) => false,
+            };
+            follows.then(|| Answer {
+                follows_from: Some(source),
+                ..Answer::plain(level.into(), decision, Duration::ZERO)
+            })
+        },
+    )
+}
+
+/// Levels that were asked at the same time may answer for one another afterwards.
+fn settle_undecided(answers: &mut [Option<Answer>]) {
+    for place in 0..answers.len() {
+        let undecided = answers[place].as_ref().filter(|answer| answer.decision.is_undecided());
+        let Some(level) = undecided.and_then(|answer| answer.level.shipped()) else { continue };
+        if let Some(answer) = consequence(level, answers) {
+            answers[place] = Some(answer);
+        }
+    }
+}
