@@ -5,7 +5,14 @@ use spec::{Level, SmallHistory, SmallTimes};
 use synth::{Bounds, Options};
 
 use crate::exit::Failure;
+use crate::files::{Named, named};
 use crate::{levels, own_level};
+
+/// The files among the names of levels.
+pub fn level_files<'n>(names: impl IntoIterator<Item = &'n String>) -> impl Iterator<Item = Named> {
+    let files = names.into_iter().filter(|name| own_level::is_file_name(name));
+    files.map(|name| named("the level of", name))
+}
 
 /// The definition of every level that a name stands for: one for a name or alias, all of a file's for a file.
 pub fn find(name: &str) -> Result<Vec<Level>, Failure> {

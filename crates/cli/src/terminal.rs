@@ -1,8 +1,11 @@
-//! Where the text goes: colour and line length on a terminal, neither in a pipe.
+//! How text is laid out: colour and line length on a terminal, neither in a pipe.
 //!
 //! `NO_COLOR` and `TERM=dumb` are respected. In a pipe a sentence stays on one line, so that it can be searched for.
+//! Text reaches the terminal through a [`crate::screen::Screen`].
 
 use std::io::IsTerminal;
+
+pub use history::visible;
 
 /// How to print to standard output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -39,21 +42,6 @@ impl Style {
         Self { colour: !plain, width: terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)) }
     }
 
-    /// The text in its colour.
-    pub fn paint(self, tone: Tone, text: &str) -> String {
-        if !self.colour || text.is_empty() {
-            return text.to_owned();
-        }
-        let code = match tone {
-            Tone::Good => "32",
-            Tone::Bad => "31",
-            Tone::Unsure => "33",
-            Tone::Strong => "1",
-            Tone::Faint => "2",
-        };
-        format!("\x1b[{code}m{text}\x1b[0m")
-    }
-
     /// The text after `indent` blanks, broken between words so that it fits; later lines are indented by `hang`.
     pub fn wrap(self, text: &str, indent: usize, hang: usize) -> String {
         let width = self.width.unwrap_or(usize::MAX).max(24);
@@ -76,24 +64,6 @@ impl Style {
     }
 }
 
-/// Control characters made visible: what comes from a history must not steer the terminal.
-pub fn visible(text: &str) -> String {
-    if !text.chars().any(is_unsafe) {
-        return text.to_owned();
-    }
-    text.chars()
-        .map(|char| match is_unsafe(char) {
-            true => char.escape_default().to_string(),
-            false => char.to_string(),
-        })
-        .collect()
-}
-
-/// Control characters, and those that change the direction of the text around them.
-fn is_unsafe(char: char) -> bool {
-    char.is_control() || matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,11 +82,5 @@ mod tests {
         let narrow = Style { colour: false, width: Some(24) };
         let word = "x".repeat(40);
         assert_eq!(narrow.wrap(&word, 0, 2), word);
-    }
-
-    #[test]
-    fn escape_codes_of_a_history_are_shown_not_obeyed() {
-        assert_eq!(visible("a\x1b[31mb"), "a\\u{1b}[31mb");
-        assert_eq!(visible("plain é"), "plain é");
     }
 }
