@@ -4,12 +4,18 @@ use ::run::RunError;
 use databases::{Database, FailureKind, Url};
 
 use crate::exit::Failure;
+use crate::files::{Named, named};
 use crate::terminal::visible;
 
 /// Reads the URLs of the nodes.
 pub fn urls(texts: &[String]) -> Result<Vec<Url>, Failure> {
     let urls = texts.iter().map(|text| Url::parse(text)).collect::<Result<_, _>>();
     urls.map_err(|failure| Failure::new(visible(&failure.message)))
+}
+
+/// The files and folders of databases that are here.
+pub fn files(urls: &[Url]) -> impl Iterator<Item = Named> {
+    urls.iter().filter_map(|url| Some(named("the database", url.file()?)))
 }
 
 /// Opens a database.

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use crate::terminal::visible;
+
 /// The exit codes; scripts depend on them, so they never change.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
@@ -62,7 +64,7 @@ impl Failure {
 
     /// The operating system refused something about a file.
     pub fn about(file: &std::path::Path, error: &io::Error) -> Self {
-        Self::Message(format!("{}: {error}", file.display()))
+        Self::Message(format!("{}: {error}", visible(&file.display().to_string())))
     }
 
     /// The code to exit with.

@@ -6,6 +6,7 @@ use isoscope::{Asked, LevelId};
 use spec::Spec;
 
 use crate::exit::Failure;
+use crate::files::{Named, named};
 
 /// The levels of a command line; no names mean all.
 pub fn asked(names: &[String]) -> Result<Asked, Failure> {
@@ -26,6 +27,12 @@ pub fn find(name: &str) -> Result<LevelId, Failure> {
             "{error} (`isoscope levels` lists them; a level of your own is a file that ends in .iso)"
         ))
     })
+}
+
+/// The files among the names of levels.
+pub fn inputs<'n>(names: impl IntoIterator<Item = &'n String>) -> impl Iterator<Item = Named> {
+    let files = names.into_iter().filter(|name| is_file_name(name));
+    files.map(|name| named("the level of", name))
 }
 
 /// Whether the user named a file instead of a level.

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::args::InputArguments;
 use crate::exit::Failure;
+use crate::screen::say;
 use crate::terminal::visible;
 use isoscope::units::{count, counted};
 
@@ -82,7 +83,7 @@ impl Subject {
     /// Prints the reader's warnings to standard error.
     pub fn warn(&self) {
         for warning in &self.warnings {
-            eprintln!("warning: {}: {}", visible(&self.name), visible(&warning.to_string()));
+            say(&format!("warning: {}: {}", visible(&self.name), visible(&warning.to_string())));
         }
     }
 

@@ -13,14 +13,15 @@ mod load;
 mod progress;
 mod refused;
 mod report;
+mod screen;
 mod terminal;
 
 use std::process::ExitCode;
 
 use args::{Arguments, Command};
 use clap::Parser;
-use databases::hide_secrets;
 use exit::{Exit, Failure};
+use screen::say;
 
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
@@ -30,25 +31,29 @@ fn main() -> ExitCode {
     interrupt::install();
     match run(&arguments.command) {
         Ok(exit) => exit.into(),
-        Err(failure) => {
-            if !matches!(failure, Failure::BrokenPipe) {
-                eprintln!("{}", hide_secrets(&failure.to_string()));
-            }
-            failure.exit().into()
-        }
+        Err(failure) => end_with(&failure),
     }
+}
+
+/// Says why there is no answer.
+fn end_with(failure: &Failure) -> ExitCode {
+    if !matches!(failure, Failure::BrokenPipe) {
+        say(&failure.to_string());
+    }
+    failure.exit().into()
 }
 
 /// Says what is wrong with a command line, which may hold a URL with its password; or prints help.
 fn refuse(refused: &clap::Error) -> ExitCode {
-    let text = refused.to_string();
-    let shown = hide_secrets(&text);
-    // Help has passwords only in its examples.
-    if shown == text || !refused.use_stderr() {
-        refused.exit();
+    if refused.use_stderr() {
+        say(refused.to_string().trim_end());
+        return Exit::Failed.into();
     }
-    eprint!("{shown}");
-    Exit::Failed.into()
+    // Help has passwords only in its examples, and nothing from outside.
+    match refused.print().map_err(Failure::from) {
+        Ok(()) => Exit::Holds.into(),
+        Err(failure) => end_with(&failure),
+    }
 }
 
 fn run(command: &Command) -> Result<Exit, Failure> {

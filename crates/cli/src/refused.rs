@@ -8,6 +8,7 @@ use isoscope::{Error, Refused};
 use crate::exit::Failure;
 use crate::files::write_whole;
 use crate::load::Subject;
+use crate::screen::Form;
 
 /// The failure, with the case saved in the folder for temporary files if the checker refused a certificate.
 pub fn failure(subject: &Subject, error: Error) -> Failure {
@@ -34,8 +35,8 @@ fn save(history: &History, refused: &Refused) -> Result<String, Failure> {
     let (text, certificate) =
         (folder.join(format!("{stem}.txt")), folder.join(format!("{stem}.certificate.json")));
     let notation = formats::notation::print(history).map_err(|error| Failure::new(error.to_string()))?;
-    write_whole(&text, |out| Ok(out.write_all(notation.as_bytes())?))?;
-    write_whole(&certificate, |mut out| {
+    write_whole(&text, Form::Text, |out| Ok(out.write_all(notation.as_bytes())?))?;
+    write_whole(&certificate, Form::Json, |mut out| {
         Ok(certify::write(&refused.certificate, &refused.level, fingerprint, &mut out)?)
     })?;
     Ok(format!("{} and {}", text.display(), certificate.display()))

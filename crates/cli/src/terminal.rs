@@ -1,10 +1,11 @@
-//! Where the text goes: colour and line length on a terminal, neither in a pipe.
+//! How text is laid out: colour and line length on a terminal, neither in a pipe.
 //!
 //! `NO_COLOR` and `TERM=dumb` are respected. In a pipe a sentence stays on one line, so that it can be searched for.
+//! Text reaches the terminal through a [`crate::screen::Screen`].
 
 use std::io::IsTerminal;
 
-pub use isoscope::text::visible;
+pub use history::visible;
 
 /// How to print to standard output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -39,21 +40,6 @@ impl Style {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
             || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         Self { colour: !plain, width: terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)) }
-    }
-
-    /// The text in its colour.
-    pub fn paint(self, tone: Tone, text: &str) -> String {
-        if !self.colour || text.is_empty() {
-            return text.to_owned();
-        }
-        let code = match tone {
-            Tone::Good => "32",
-            Tone::Bad => "31",
-            Tone::Unsure => "33",
-            Tone::Strong => "1",
-            Tone::Faint => "2",
-        };
-        format!("\x1b[{code}m{text}\x1b[0m")
     }
 
     /// The text after `indent` blanks, broken between words so that it fits; later lines are indented by `hang`.

@@ -66,6 +66,27 @@ fn a_url_that_is_wrong() {
         "exec:no-such-program-anywhere --password SECRET",
         "exec:false --password=SECRET",
         "exec:false mysql://ann:SECRET@127.0.0.1/x",
+        "exec:false ann:SECRET@127.0.0.1",
+        // Slashes, colons or all of it forgotten.
+        "postgres:ann:SECRET@127.0.0.1/x",
+        "postgres:/ann:SECRET@127.0.0.1/x",
+        "postgres//ann:SECRET@127.0.0.1/x",
+        "postgresql:ann:SECRET@127.0.0.1:5432/x",
+        "mysql:ann:SECRET@127.0.0.1/x",
+        "mysql:SECRET@127.0.0.1/x",
+        "mariadb:/ann:SECRET@127.0.0.1/x",
+        "Postgres://ann:SECRET@127.0.0.1/x",
+        "sqlite:no/such/folder/ann:SECRET@127.0.0.1/x",
+        "oracle:ann:SECRET@127.0.0.1/x",
+        "ann:SECRET@127.0.0.1/x",
+        "fjall:/proc/ann:SECRET@127.0.0.1/x",
+        "redb:/proc/ann:SECRET@127.0.0.1/x",
+        "duckdb:/proc/ann:SECRET@127.0.0.1/x",
+        "sim:ann:SECRET@127.0.0.1",
+        // Characters that a URL does not have.
+        "postgres://ann:a SECRET@127.0.0.1:1/x",
+        "postgres:ann:a' \"SECRET@127.0.0.1:1/x",
+        "postgres://ann:a\tSECRET b@127.0.0.1:1/x",
     ] {
         fails(&format!("run|--db|{url}"));
         fails(&format!("probe|{url}"));
@@ -79,6 +100,62 @@ fn a_url_in_the_wrong_place() {
     fails("run|--db|sim:|--sessions|postgres://ann:SECRET@127.0.0.1/x");
     fails("check|postgres://ann:SECRET@127.0.0.1/x");
     fails("postgres://ann:SECRET@127.0.0.1/x");
+    for form in [
+        "postgres:ann:SECRET@127.0.0.1/x",
+        "postgres//ann:SECRET@127.0.0.1/x",
+        "mysql:/ann:SECRET@127.0.0.1/x",
+        "ann:SECRET@127.0.0.1",
+        "postgres://ann:a ' SECRET@127.0.0.1/x",
+    ] {
+        for line in [
+            "FORM",
+            "run|FORM",
+            "run|--bd=FORM",
+            "run|--db|sim:|--sessions|FORM",
+            "run|--db|sim:|--workload|FORM",
+            "run|--db|sim:|--isolation|FORM",
+            "run|--db|sim:|--nemesis|FORM",
+            "run|--db|sim:|--level|FORM",
+            "run|--db|sim:|--out|FORM/x",
+            "run|--config|FORM",
+            "check|FORM",
+            "check|FORM|--json",
+            "stats|FORM",
+            "certify|FORM|FORM",
+            "convert|FORM|out.jsonl",
+            "generate|FORM",
+            "generate|--workload|FORM",
+            "generate|FORM/x.jsonl",
+            "levels|FORM",
+            "synth|--allow|FORM|--forbid|ser",
+            "compare|FORM|ser",
+            "probe|sim:|--schedules|FORM",
+            "probe|sim:|--setting|FORM",
+            "probe|sim:|--expect|FORM",
+            "probe|sim:|--history|FORM",
+        ] {
+            fails(&line.replace("FORM", form));
+        }
+    }
+}
+
+#[test]
+fn a_database_that_repeats_a_password() {
+    let answer = r#"{"failed":"aborted","message":"no access for ann:SECRET@host","code":"ann:SECRET@host"}"#;
+    let script = "while read -r line; do case \"$line\" in *hello*) echo '{\"product\":\"ann:SECRET@host\",\
+                  \"version\":\"postgres:ann:SECRET@host\",\"settings\":[\"one\"],\"statements\":[\"read\",\"write\"]}';; \
+                  *prepare*|*tables*|*begin*) echo '{\"done\":1}';; *) echo 'ANSWER';; esac; done\n";
+    let script = script.replace("ANSWER", answer).replace("SECRET", SECRET);
+    let folder = Folder::with(&[("db.sh.toml", &script)]);
+    for format in [&[][..], &["--json"]] {
+        let words =
+            [&["run", "--db", "exec:sh db.sh.toml", "--duration", "50ms", "--no-check"], format].concat();
+        let (shown, code) = run_without(&["batt3ry"], &folder, &words, &[]);
+        assert_eq!(code, Some(0), "{shown}");
+        assert!(shown.contains("ann:***@host"), "{shown}");
+        let words = [&["probe", "exec:sh db.sh.toml"], format].concat();
+        run_without(&["batt3ry"], &folder, &words, &[]);
+    }
 }
 
 #[test]
@@ -91,6 +168,10 @@ fn a_configuration_file_that_is_wrong() {
         format!("[[run]]\ndb = [\"{url}\", [\"{url}\"]]"),
         format!("db = \"{url}\""),
         format!("\"{url}\" = 1"),
+        format!("db = \"postgres:ann:{SECRET}@127.0.0.1/x\""),
+        format!("db = postgres:ann:{SECRET}@127.0.0.1/x"),
+        format!("db = \"postgres://ann:a b {SECRET}@127.0.0.1:1/x"),
+        format!("workload = \"ann:{SECRET}@127.0.0.1\""),
     ] {
         let folder = Folder::with(&[("run.toml", &text)]);
         let (shown, code) = run_without(&[SECRET], &folder, &["run", "--config", "run.toml"], &[]);

@@ -1,8 +1,8 @@
 //! Any program as a database: `exec:python3 examples/exec_sqlite.py /tmp/test.db`.
 //!
 //! A session is a process of the program, which answers a line of JSON on its standard input with a line on its
-//! standard output (`docs/exec.md`). What it writes to its standard error the user sees. A program that ends, or says
-//! nothing for too long (`ISOSCOPE_EXEC_TIMEOUT_MS`, 30,000 unless set), is a connection that was lost.
+//! standard output (`docs/exec.md`). What it writes to its standard error the user sees, without escape codes and
+//! passwords. A program that ends, or says nothing for too long (`ISOSCOPE_EXEC_TIMEOUT_MS`, 30,000 unless set), is a connection that was lost.
 
 mod message;
 mod process;
@@ -78,11 +78,7 @@ impl Hello {
 
 impl Database for Exec {
     fn describe(&self) -> Description {
-        Description {
-            product: self.hello.product.clone(),
-            version: self.hello.version.clone(),
-            urls: vec![self.url.to_string()],
-        }
+        Description::new(&self.hello.product, &self.hello.version, [&self.url])
     }
 
     fn settings(&self) -> Vec<Setting> {

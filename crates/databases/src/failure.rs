@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::secrets::hide_secrets;
+
 /// What a failure means for the transaction in which it happened.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FailureKind {
@@ -30,24 +32,24 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure without a code.
-    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, code: None, message: message.into() }
+    /// A failure without a code; what looks like a password in the message is hidden.
+    pub fn new(kind: FailureKind, message: impl AsRef<str>) -> Self {
+        Self { kind, code: None, message: hide_secrets(message.as_ref()) }
     }
 
     /// Something that cannot be asked.
-    pub fn refused(message: impl Into<String>) -> Self {
+    pub fn refused(message: impl AsRef<str>) -> Self {
         Self::new(FailureKind::Refused, message)
     }
 
     /// The transaction is rolled back.
-    pub fn aborted(message: impl Into<String>) -> Self {
+    pub fn aborted(message: impl AsRef<str>) -> Self {
         Self::new(FailureKind::Aborted, message)
     }
 
     /// The same with the database's code.
-    pub fn with_code(self, code: impl Into<String>) -> Self {
-        Self { code: Some(code.into()), ..self }
+    pub fn with_code(self, code: impl AsRef<str>) -> Self {
+        Self { code: Some(hide_secrets(code.as_ref())), ..self }
     }
 }
 

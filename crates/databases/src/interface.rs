@@ -2,7 +2,8 @@
 
 use history::{Bound, Datum};
 
-use crate::{Failure, Url, Where};
+use crate::secrets::hide_secrets;
+use crate::{Claim, Failure, Url, Where};
 
 /// A table of rows, as a workload or a schedule needs it.
 ///
@@ -183,7 +184,7 @@ impl Description {
     /// A product of a version at these places.
     pub(crate) fn new<'u>(product: &str, version: &str, urls: impl IntoIterator<Item = &'u Url>) -> Self {
         let urls = urls.into_iter().map(Url::to_string).collect();
-        Self { product: product.into(), version: version.into(), urls }
+        Self { product: hide_secrets(product), version: hide_secrets(version), urls }
     }
 }
 
@@ -199,6 +200,14 @@ pub trait Database: Send + Sync {
 
     /// The isolation settings that it has.
     fn settings(&self) -> Vec<Setting>;
+
+    /// Keeps every other process away from these tables as long as the claim lives; refused if another run has them.
+    ///
+    /// Where neither the database nor the operating system has a lock for this, nothing is claimed.
+    fn claim(&self, tables: &[&str]) -> Result<Claim, Failure> {
+        let _ = tables;
+        Ok(Claim::not_needed())
+    }
 
     /// Drops the tables, creates them and fills them, through the first node.
     fn prepare(&self, tables: &[Table]) -> Result<(), Failure>;

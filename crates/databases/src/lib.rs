@@ -6,6 +6,7 @@
 
 mod bytes;
 mod catalog;
+mod claim;
 #[cfg(feature = "duckdb")]
 mod duckdb;
 mod embedded_sql;
@@ -32,6 +33,7 @@ mod turso;
 mod url;
 mod where_clause;
 
+pub use claim::Claim;
 pub use failure::{Failure, FailureKind};
 pub use interface::{
     Answer, ColumnType, Database, Description, Session, Setting, Statement, StatementKind, Table, Watcher,

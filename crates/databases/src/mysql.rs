@@ -19,11 +19,12 @@ use mysql::{Conn, Opts, OptsBuilder, Params, Value};
 use self::failure::{Moment, failure};
 use self::watch::MysqlWatcher;
 use crate::catalog::Catalog;
+use crate::claim::{in_use, lock_key, patiently};
 use crate::interface::node_of;
 use crate::sql::{self, MYSQL, Query};
 use crate::{
-    Answer, Database, Description, Failure, FailureKind, Session, Setting, Statement, StatementKind, Table,
-    Url, Watcher,
+    Answer, Claim, Database, Description, Failure, FailureKind, Session, Setting, Statement, StatementKind,
+    Table, Url, Watcher,
 };
 
 const LOCK_TIMEOUT_MS: u64 = 10_000;
@@ -113,6 +114,22 @@ impl Database for Mysql {
         Setting::standard("repeatable-read")
     }
 
+    fn claim(&self, tables: &[&str]) -> Result<Claim, Failure> {
+        let url = &self.nodes[0].url;
+        let mut locks = NamedLocks { connection: self.nodes[0].connect()?, names: Vec::new() };
+        // A server that ends idle sessions would end the claim.
+        let _ = locks.connection.run("SET SESSION wait_timeout = 31536000", Moment::InTransaction);
+        for table in tables {
+            let name = format!("isoscope-{:016x}", lock_key(url.path(), table));
+            let is_ours = patiently(|| locks.take(&name))?;
+            if !is_ours {
+                return Err(in_use(&format!("the table {table} of {url}")));
+            }
+            locks.names.push(name);
+        }
+        Ok(Claim::of(locks))
+    }
+
     fn prepare(&self, tables: &[Table]) -> Result<(), Failure> {
         self.catalog.prepare(tables)?;
         let mut connection = self.nodes[0].connect()?;
@@ -152,6 +169,33 @@ impl Database for Mysql {
         node_of(&self.nodes, node)?
             .connect()?
             .run(&format!("KILL CONNECTION {session}"), Moment::InTransaction)
+    }
+}
+
+/// Locks of a connection, by name; they are the server's, so a name tells the database too.
+struct NamedLocks {
+    connection: Connection,
+    names: Vec<String>,
+}
+
+impl NamedLocks {
+    fn take(&mut self, name: &str) -> Result<bool, Failure> {
+        match self.connection.free_sql(&format!("SELECT GET_LOCK('{name}', 0)")) {
+            Ok(Answer::Rows(rows)) => Ok(rows.first().is_none_or(|(answer, _)| *answer != Datum::Int(0))),
+            // What speaks this protocol without having these locks.
+            Ok(_) => Ok(true),
+            Err(failure) if failure.kind == FailureKind::Refused => Ok(true),
+            Err(failure) => Err(failure),
+        }
+    }
+}
+
+/// The server would notice the end of the connection a moment later, and the next run may come sooner.
+impl Drop for NamedLocks {
+    fn drop(&mut self) {
+        for name in &self.names {
+            let _ = self.connection.free_sql(&format!("SELECT RELEASE_LOCK('{name}')"));
+        }
     }
 }
 

@@ -22,10 +22,12 @@ use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage};
 use self::failure::{Moment, failure, timed_out};
 use self::values::{Held, Parameter};
 use crate::catalog::Catalog;
+use crate::claim::{in_use, lock_key, patiently};
 use crate::interface::node_of;
 use crate::sql::{self, POSTGRES, Query};
 use crate::{
-    Answer, Database, Description, Failure, Session, Setting, Statement, StatementKind, Table, Url, Watcher,
+    Answer, Claim, Database, Description, Failure, FailureKind, Session, Setting, Statement, StatementKind,
+    Table, Url, Watcher,
 };
 
 const LOCK_TIMEOUT_MS: u64 = 10_000;
@@ -125,6 +127,27 @@ impl Database for Postgres {
         Setting::standard("read-committed")
     }
 
+    fn claim(&self, tables: &[&str]) -> Result<Claim, Failure> {
+        let connection = self.nodes[0].connect()?;
+        // A server that ends idle sessions would end the claim. Old ones do not know the setting, and do not do that.
+        let _ = connection.batch("SET idle_session_timeout = 0", Moment::InTransaction);
+        for table in tables {
+            // The locks of one database are not those of another, so the table says enough.
+            let key = lock_key("", table).cast_signed();
+            let asked = format!("SELECT pg_try_advisory_lock({key})");
+            let is_ours = patiently(|| match connection.value(&asked) {
+                Ok(answer) => Ok(answer != "f"),
+                // What speaks this protocol without having these locks.
+                Err(failure) if failure.kind == FailureKind::Refused => Ok(true),
+                Err(failure) => Err(failure),
+            })?;
+            if !is_ours {
+                return Err(in_use(&format!("the table {table} of {}", self.nodes[0].url)));
+            }
+        }
+        Ok(Claim::of(AdvisoryLocks { connection }))
+    }
+
     fn prepare(&self, tables: &[Table]) -> Result<(), Failure> {
         self.catalog.prepare(tables)?;
         let mut connection = self.nodes[0].connect()?;
@@ -162,6 +185,18 @@ impl Database for Postgres {
     fn drop_connection(&self, node: usize, session: u64) -> Result<(), Failure> {
         let connection = node_of(&self.nodes, node)?.connect()?;
         connection.batch(&format!("SELECT pg_terminate_backend({session})"), Moment::InTransaction)
+    }
+}
+
+/// Locks of a connection.
+struct AdvisoryLocks {
+    connection: Connection,
+}
+
+/// The server would notice the end of the connection a moment later, and the next run may come sooner.
+impl Drop for AdvisoryLocks {
+    fn drop(&mut self) {
+        let _ = self.connection.batch("SELECT pg_advisory_unlock_all()", Moment::InTransaction);
     }
 }
 

@@ -12,6 +12,7 @@ use slatedb::object_store::local::LocalFileSystem;
 use slatedb::{Db, DbTransaction, Error, ErrorKind, IsolationLevel};
 use tokio::runtime::Runtime;
 
+use crate::claim::LockFile;
 use crate::key_value::{ByteTransaction, Engine, KeyValue, Pairs, path_of, runtime_beside_store};
 use crate::{Failure, FailureKind, Url};
 
@@ -21,6 +22,8 @@ const NAME: &str = "isoscope";
 pub(crate) struct Slatedb {
     database: Db,
     runtime: Arc<Runtime>,
+    /// slatedb lets a second process in, and shuts the first one out.
+    _lock: LockFile,
 }
 
 pub(crate) fn open(url: &Url) -> Result<KeyValue<Slatedb>, Failure> {
@@ -29,9 +32,10 @@ pub(crate) fn open(url: &Url) -> Result<KeyValue<Slatedb>, Failure> {
     let refused = |error: &dyn std::fmt::Display| Failure::refused(format!("{url}: {error}"));
     std::fs::create_dir_all(path).map_err(|error| refused(&error))?;
     let folder = LocalFileSystem::new_with_prefix(path).map_err(|error| refused(&error))?;
+    let lock = LockFile::beside(path)?;
     let runtime = runtime_beside_store(url)?;
     let database = runtime.block_on(Db::open(NAME, Arc::new(folder))).map_err(|error| refused(&error))?;
-    Ok(KeyValue::new(Slatedb { database, runtime }, url))
+    Ok(KeyValue::new(Slatedb { database, runtime, _lock: lock }, url))
 }
 
 impl Engine for Slatedb {

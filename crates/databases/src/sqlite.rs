@@ -12,10 +12,13 @@ use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row, params_from_iter};
 
 use crate::catalog::Catalog;
+use crate::claim::LockFile;
 use crate::embedded_sql::{self, SqlConnection, SqlSession};
 use crate::key_value::path_of;
 use crate::sql::{Dialect, SQLITE};
-use crate::{Database, Description, Failure, FailureKind, Session, Setting, StatementKind, Table, Url};
+use crate::{
+    Claim, Database, Description, Failure, FailureKind, Session, Setting, StatementKind, Table, Url,
+};
 
 const PREPARED_STATEMENTS: usize = 100;
 const LOCK_TIMEOUT_MS: u64 = 5_000;
@@ -85,6 +88,10 @@ impl Database for Sqlite {
 
     fn settings(&self) -> Vec<Setting> {
         embedded_sql::settings::<Connection>("deferred")
+    }
+
+    fn claim(&self, _tables: &[&str]) -> Result<Claim, Failure> {
+        LockFile::beside(&self.options.path).map(Claim::of)
     }
 
     fn prepare(&self, tables: &[Table]) -> Result<(), Failure> {

@@ -9,23 +9,26 @@ use std::sync::Arc;
 use surrealkv::{Error, LSMIterator, ReadOptions, Transaction, Tree, TreeBuilder};
 use tokio::runtime::Runtime;
 
+use crate::claim::LockFile;
 use crate::key_value::{ByteTransaction, Engine, KeyValue, Pairs, path_of, runtime_beside_store};
 use crate::{Failure, FailureKind, Url};
 
 pub(crate) struct Surrealkv {
     tree: Tree,
     runtime: Arc<Runtime>,
+    _lock: LockFile,
 }
 
 pub(crate) fn open(url: &Url) -> Result<KeyValue<Surrealkv>, Failure> {
     url.allow_parameters(&[])?;
     let path = path_of(url)?;
     let refused = |error: &dyn std::fmt::Display| Failure::refused(format!("{url}: {error}"));
+    let lock = LockFile::beside(path)?;
     let runtime = runtime_beside_store(url)?;
     let guard = runtime.enter();
     let tree = TreeBuilder::new().with_path(path.into()).build().map_err(|error| refused(&error))?;
     drop(guard);
-    Ok(KeyValue::new(Surrealkv { tree, runtime }, url))
+    Ok(KeyValue::new(Surrealkv { tree, runtime, _lock: lock }, url))
 }
 
 impl Engine for Surrealkv {

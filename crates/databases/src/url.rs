@@ -53,6 +53,11 @@ impl Url {
                 url.read_local(path)?
             }
             Some(rest) => url.read_server(rest)?,
+            None if SERVER_SCHEMES.contains(&scheme) => {
+                return Err(Failure::refused(format!(
+                    "no database URL: after `{scheme}:` come two slashes, as in {scheme}://USER@HOST/NAME"
+                )));
+            }
             None => url.read_local(rest)?,
         }
         Ok(url)
@@ -81,6 +86,13 @@ impl Url {
     /// The path of a file, the name of a database on a server, or a program with its arguments.
     pub fn path(&self) -> &str {
         &self.path
+    }
+
+    /// The file or folder of a database that is kept on this machine.
+    pub fn file(&self) -> Option<&str> {
+        let is_here = self.host.is_none() && !["exec", "sim"].contains(&self.scheme.as_str());
+        let is_file = is_here && !SERVER_SCHEMES.contains(&self.scheme.as_str());
+        (is_file && !self.path.is_empty()).then_some(&self.path)
     }
 
     /// A parameter after the question mark.
@@ -231,10 +243,7 @@ impl fmt::Display for Url {
                 out.write_str("/")?;
             }
         }
-        match self.scheme == "exec" {
-            true => out.write_str(&hide_secrets(&self.path))?,
-            false => out.write_str(&self.path)?,
-        }
+        out.write_str(&hide_secrets(&self.path))?;
         for (place, (name, value)) in self.parameters.iter().enumerate() {
             let value = if is_telling(name) { HIDDEN } else { value };
             write!(out, "{}{name}={value}", if place == 0 { '?' } else { '&' })?;
@@ -319,6 +328,12 @@ mod tests {
             "postgres://ann:1?secret@db/x",
             "postgres://ann@db/x?pass=secret",
             "exec:prog --password secret --token=secret mysql://ann:secret@db/",
+            "exec:prog ann:secret@db",
+            "postgres:ann:secret@db/x",
+            "postgres//ann:secret@db/x",
+            "mysql:/ann:secret@db/x",
+            "sqlite:ann:secret@db/x",
+            "ann:secret@db",
         ] {
             let shown = match Url::parse(text) {
                 Ok(url) => format!("{url} {:?}", url.allow_parameters(&[])),
@@ -346,7 +361,9 @@ mod tests {
 
     #[test]
     fn what_is_no_url_is_refused() {
-        for text in ["", "sqlite", ":x", "C:\\x", "postgres://h:port/x", "mysql://u%2@h/"] {
+        for text in
+            ["", "sqlite", ":x", "C:\\x", "postgres://h:port/x", "mysql://u%2@h/", "postgres:x", "mariadb:/x"]
+        {
             assert_eq!(Url::parse(text).unwrap_err().kind, crate::FailureKind::Refused, "{text}");
         }
     }

@@ -19,6 +19,7 @@ mod predicate;
 mod stories;
 mod summary;
 mod times;
+mod visible;
 
 pub use builder::Builder;
 pub use datum::Datum;
@@ -35,3 +36,4 @@ pub use stories::{
 };
 pub use summary::Summary;
 pub use times::{Clock, OpTimes, TxnTimes};
+pub use visible::{is_steering, visible};

@@ -16,8 +16,8 @@ use crate::answer::{Answer, AskedLevel, Decision, Obstacle};
 use crate::error::Error;
 use crate::explanation::{Explanation, Line};
 use crate::question::Question;
-use crate::text::visible;
 use crate::units::counted;
+use history::visible;
 
 /// Decides a level by its text, if the history is small enough.
 pub(crate) fn decide(question: &Question<'_>, level: &Level, name: AskedLevel) -> Result<Answer, Error> {

@@ -3,7 +3,7 @@
 use history::{Finding, FindingKind, History, Index, KeyId, OpId, TxnId, ValueId};
 
 use crate::answer::{Answer, Decision};
-use crate::text::visible;
+use history::visible;
 
 /// A violation for people. All texts are safe to print.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -53,7 +53,6 @@ mod monitor;
 mod obstacle;
 mod question;
 mod skew;
-pub mod text;
 pub mod units;
 mod weak;
 

@@ -5,7 +5,7 @@ use spec::ConvertError;
 
 use crate::answer::Obstacle;
 use crate::question::Question;
-use crate::text::visible;
+use history::visible;
 
 /// The sentence, without its full stop.
 pub(crate) fn sentence(question: &Question<'_>, obstacle: Obstacle) -> String {

@@ -2,7 +2,7 @@
 //!
 //! One lock around the file, held for the one write of a finished line; the counts are atomic, for a progress line.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -48,9 +48,31 @@ pub(crate) struct Shared {
 }
 
 impl Recorder {
-    /// Begins a recording in a file; a file of that name is replaced.
+    /// Begins a recording in a file; a file of that name is emptied, unless another recording is being written to it.
+    ///
+    /// The file stays locked until the recorder and all its clones are dropped or the process ends.
     pub fn create(path: impl AsRef<Path>) -> io::Result<Self> {
-        Self::new(Box::new(File::create(path)?))
+        Self::in_file(File::options().write(true).create(true).truncate(false).open(path)?)
+    }
+
+    /// The same in a file of a name that is not taken.
+    pub fn create_new(path: impl AsRef<Path>) -> io::Result<Self> {
+        Self::in_file(File::create_new(path)?)
+    }
+
+    /// Devices and pipes can be written to by many.
+    fn in_file(file: File) -> io::Result<Self> {
+        if file.metadata()?.is_file() {
+            file.try_lock().map_err(|error| match error {
+                TryLockError::WouldBlock => io::Error::new(
+                    io::ErrorKind::ResourceBusy,
+                    "another recording is being written to this file",
+                ),
+                TryLockError::Error(error) => error,
+            })?;
+            file.set_len(0)?;
+        }
+        Self::new(Box::new(file))
     }
 
     /// Begins a recording anywhere. Each line is one write; whoever buffers them loses the last ones in a crash.

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use databases::{Database, Setting};
+use databases::{Claim, Database, Setting};
 use drive::simulate::{Config, Duplicates, KeyDistribution};
 
 use crate::nemesis::Schedule;
@@ -174,9 +174,11 @@ impl Options {
         database: &'j dyn Database,
         setting: &'j Setting,
         workload: &'j dyn Workload,
+        claim: &'j Claim,
     ) -> Job<'j> {
         let Self { shape, pace, nemesis, .. } = self;
-        Job { database, setting, workload, sessions: shape.sessions, pace: *pace, nemesis, seed: shape.seed }
+        let (sessions, seed) = (shape.sessions, shape.seed);
+        Job { database, setting, workload, claim, sessions, pace: *pace, nemesis, seed }
     }
 
     /// The workload in its shape.

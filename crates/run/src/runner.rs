@@ -6,7 +6,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use databases::{Database, Setting, StatementKind};
+use databases::{Claim, Database, Setting, StatementKind};
 use history::Datum;
 use record::Recorder;
 
@@ -37,6 +37,8 @@ pub struct Job<'j> {
     pub setting: &'j Setting,
     /// The load.
     pub workload: &'j dyn Workload,
+    /// The right to the load's tables.
+    pub claim: &'j Claim,
     /// How many clients there are; they are spread over the nodes.
     pub sessions: u32,
     /// How much to do.
@@ -161,6 +163,13 @@ fn check_abilities(job: &Job<'_>) -> Result<(), RunError> {
             job.database.describe().product
         ))),
     }
+}
+
+/// Keeps other runs away from the tables of a workload as long as the claim lives; refused if another run has them.
+pub fn claim(database: &dyn Database, workload: &dyn Workload) -> Result<Claim, RunError> {
+    let relations = workload.relations();
+    let tables: Vec<&str> = relations.iter().map(|relation| relation.table.name.as_str()).collect();
+    database.claim(&tables).map_err(|failure| RunError::of("claiming the tables", &failure))
 }
 
 /// Creates the tables and records what they hold.

@@ -25,9 +25,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server; it stays in the foreground of the command. What it prints goes to a log file.
+    /// Starts a server; it stays in the foreground of the command. What it prints goes to a log file, which exists.
     pub fn start(command: &str, log: &Path) -> io::Result<Self> {
-        File::create(log)?;
         let child = spawn(command, log)?;
         Ok(Self { command: command.to_owned(), log: log.to_owned(), child })
     }
@@ -135,6 +134,7 @@ mod tests {
     #[test]
     fn a_server_is_killed_with_its_descendants() {
         let log = std::env::temp_dir().join(format!("isoscope-server-{}.log", std::process::id()));
+        File::create(&log).unwrap();
         let mut server = Server::start("echo up; sh -c 'sleep 1000 & wait' & wait", &log).unwrap();
         let deadline = Instant::now() + PATIENCE;
         while descendants(server.child.id()).len() < 3 && Instant::now() < deadline {

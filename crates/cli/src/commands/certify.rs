@@ -13,6 +13,7 @@ use crate::files::is_dash;
 use crate::load::Subject;
 use crate::progress::Progress;
 use crate::report::json::print_value;
+use crate::screen::Screen;
 use crate::terminal::visible;
 use isoscope::units::counted;
 
@@ -84,9 +85,10 @@ fn print(arguments: &Arguments, subject: &Subject, document: &Document) -> Resul
             },
         }))?;
     } else {
-        let mut out = io::stdout().lock();
+        let mut out = Screen::stdout();
         writeln!(out, "{}\n", subject.headline())?;
-        writeln!(out, "  {verdict:<10} {level}, proved by {size}")?;
+        writeln!(out, "  {verdict:<10} {}, proved by {size}", visible(level))?;
+        out.flush()?;
     }
     Ok(exit)
 }

@@ -10,10 +10,12 @@ use isoscope::{Asked, Check, Limits, Monitor, Stages, limits, units};
 
 use crate::args::{InputArguments, LimitArguments, OutputArguments};
 use crate::exit::{Exit, Failure};
-use crate::files::{is_dash, write_whole};
+use crate::files::{flags, is_stdout, keep_apart, named, write_whole};
 use crate::load::Subject;
 use crate::progress::{Progress, Watched};
 use crate::report::{self, Report, RunStats};
+use crate::screen::{Form, say};
+use crate::terminal::visible;
 use crate::{interrupt, level_files, refused};
 
 /// The flags of `check`.
@@ -62,6 +64,7 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    arguments.keep_apart()?;
     let stages = parse_stages(&arguments.without)?;
     let asked = level_files::asked(&arguments.levels)?;
     if arguments.certificate.is_some() && !asked.is_one_with_engine() {
@@ -87,6 +90,21 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     write_reports(arguments, &report)?;
     Ok(report.exit())
+}
+
+impl Arguments {
+    /// No output is an input or another output.
+    fn keep_apart(&self) -> Result<(), Failure> {
+        let mut inputs = vec![named("the history", &self.input.history)];
+        inputs.extend(level_files::inputs(&self.levels));
+        let outputs = [
+            ("--certificate", &self.certificate),
+            ("--junit", &self.junit),
+            ("--sarif", &self.sarif),
+            ("--markdown", &self.markdown),
+        ];
+        keep_apart(&inputs, &flags(outputs))
+    }
 }
 
 /// A history that is ready to be asked about.
@@ -173,25 +191,25 @@ fn skew_of(skew: Option<Duration>, subject: &Subject) -> Result<Duration, Failur
 fn write_certificate(file: &Path, report: &Report<'_>) -> Result<(), Failure> {
     let Some((level, certificate)) = report.answers.iter().find_map(|answer| answer.certificate.as_ref())
     else {
-        let file = file.display();
-        eprintln!("warning: {file} was not written, since the answer has no certificate");
+        let file = visible(&file.display().to_string());
+        say(&format!("warning: {file} was not written, since the answer has no certificate"));
         return Ok(());
     };
     let fingerprint = Fingerprint::of(&report.subject.history);
-    write_whole(file, |mut out| Ok(certify::write(certificate, level, fingerprint, &mut out)?))
+    write_whole(file, Form::Json, |mut out| Ok(certify::write(certificate, level, fingerprint, &mut out)?))
 }
 
 fn write_reports(arguments: &Arguments, report: &Report<'_>) -> Result<(), Failure> {
-    let mut is_stdout_taken = arguments.certificate.as_deref().is_some_and(is_dash);
+    let mut is_stdout_taken = arguments.certificate.as_deref().is_some_and(is_stdout);
     let files = [
-        (&arguments.junit, report::junit::write as report::Writer),
-        (&arguments.sarif, report::sarif::write),
-        (&arguments.markdown, report::markdown::write),
+        (&arguments.junit, Form::Text, report::junit::write as report::Writer),
+        (&arguments.sarif, Form::Json, report::sarif::write),
+        (&arguments.markdown, Form::Text, report::markdown::write),
     ];
-    for (file, write) in files {
+    for (file, form, write) in files {
         if let Some(file) = file {
-            write_whole(file, |out| write(report, out))?;
-            is_stdout_taken |= is_dash(file);
+            write_whole(file, form, |out| write(report, out))?;
+            is_stdout_taken |= is_stdout(file);
         }
     }
     match (arguments.output.json, is_stdout_taken) {

@@ -1,6 +1,6 @@
 //! `isoscope compare`: what one level allows that another forbids, and the other way round.
 
-use std::io::{self, BufWriter, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -11,9 +11,11 @@ use synth::{Comparison, Found, Hasse, Matrix, Relation};
 use crate::args::{LimitArguments, OutputArguments};
 use crate::definitions::{ScopeArguments, find_all, history_text};
 use crate::exit::{Exit, Failure};
-use crate::files::{is_dash, write_whole};
+use crate::files::{flags, is_stdout, keep_apart, write_whole};
+use crate::level_files;
 use crate::progress::Progress;
 use crate::report::json::print_value;
+use crate::screen::{Form, Screen};
 
 /// The flags of `compare`.
 #[derive(Args, Debug)]
@@ -40,6 +42,8 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let inputs: Vec<_> = level_files::inputs(&arguments.levels).collect();
+    keep_apart(&inputs, &flags([("--svg", &arguments.svg), ("--dot", &arguments.dot)]))?;
     let levels = find_all(&arguments.levels)?;
     let limits = arguments.limits.start()?;
     let progress = Progress::start("comparing");
@@ -82,7 +86,7 @@ fn print_comparison(
         }))?;
         return Ok(Exit::Holds);
     }
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = Screen::stdout();
     writeln!(out, "{first} is {relation} {second} (within {})", arguments.scope.words())?;
     let sides = [(first, second, &comparison.only_first), (second, first, &comparison.only_second)];
     for (allows, forbids, found) in sides {
@@ -111,10 +115,10 @@ fn print_matrix(arguments: &Arguments, matrix: &Matrix) -> Result<Exit, Failure>
         [(&arguments.svg, Hasse::to_svg as fn(&Hasse) -> String), (&arguments.dot, Hasse::to_dot)]
     {
         if let Some(file) = file {
-            write_whole(file, |out| Ok(out.write_all(drawing(&hasse).as_bytes())?))?;
+            write_whole(file, Form::Text, |out| Ok(out.write_all(drawing(&hasse).as_bytes())?))?;
         }
     }
-    let is_stdout_taken = [&arguments.svg, &arguments.dot].into_iter().flatten().any(|file| is_dash(file));
+    let is_stdout_taken = [&arguments.svg, &arguments.dot].into_iter().flatten().any(|file| is_stdout(file));
     match (is_stdout_taken, arguments.answer.json) {
         (true, _) => {}
         (false, true) => print_value(&matrix_json(matrix, &hasse))?,
@@ -146,7 +150,7 @@ fn matrix_json(matrix: &Matrix, hasse: &Hasse) -> Value {
 }
 
 fn print_table(arguments: &Arguments, matrix: &Matrix, hasse: &Hasse) -> Result<(), Failure> {
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = Screen::stdout();
     let width = matrix.names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     writeln!(out, "within {}\n", arguments.scope.words())?;
     let heads: Vec<_> = (1..=matrix.names.len()).map(|number| format!("{number:>3}")).collect();

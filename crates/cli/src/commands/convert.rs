@@ -1,6 +1,6 @@
 //! `isoscope convert`: a history in another format.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -10,11 +10,11 @@ use serde_json::json;
 
 use crate::args::{InputArguments, LimitArguments, OutputArguments, parse_format, parse_planted};
 use crate::exit::{Exit, Failure};
-use crate::files::is_dash;
-use crate::interrupt;
+use crate::files::{Named, Noting, is_stdout, keep_apart, named};
 use crate::load::Subject;
 use crate::progress::Progress;
 use crate::report::json::print_value;
+use crate::screen::{Form, Screen, say};
 use crate::terminal::visible;
 
 /// The flags of `convert`.
@@ -46,6 +46,7 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let output = Output::named(&arguments.output, arguments.to, arguments.answer.json)?;
+    output.keep_apart(&[named("the history", &arguments.input.history)])?;
     let limits = arguments.limits.start()?;
     let progress = Progress::start(&format!("reading {}", arguments.input.name()));
     let mut subject = Subject::read(&arguments.input, &limits)?;
@@ -73,7 +74,7 @@ pub struct Output {
 impl Output {
     /// The output that the command line names.
     pub fn named(path: &Path, format: Option<Format>, json: bool) -> Result<Self, Failure> {
-        if json && is_dash(path) {
+        if json && is_stdout(path) {
             return Err(Failure::new(
                 "--json and a history on standard output would mix; name a file to write to",
             ));
@@ -85,11 +86,16 @@ impl Output {
         Ok(Self { path: path.to_owned(), format, json })
     }
 
+    /// Refuses an output that is also an input.
+    pub fn keep_apart(&self, inputs: &[Named]) -> Result<(), Failure> {
+        keep_apart(inputs, &[named("the output", &self.path)])
+    }
+
     /// Says what was written, unless that is what standard output got.
     pub fn report(&self, subject: &Subject, warnings: &[Warning]) -> Result<Exit, Failure> {
         let file = self.path.display().to_string();
         for warning in warnings {
-            eprintln!("warning: {file}: {}", visible(&warning.to_string()));
+            say(&format!("warning: {}: {}", visible(&file), visible(&warning.to_string())));
         }
         if self.json {
             let warnings: Vec<_> = warnings.iter().map(ToString::to_string).collect();
@@ -97,10 +103,11 @@ impl Output {
                 "history": subject.json(),
                 "output": { "file": file, "format": self.format.name(), "warnings": warnings },
             }))?;
-        } else if !is_dash(&self.path) {
-            let mut out = io::stdout().lock();
+        } else if !is_stdout(&self.path) {
+            let mut out = Screen::stdout();
             writeln!(out, "{}", subject.headline())?;
-            writeln!(out, "written to {file} as {}", self.format)?;
+            writeln!(out, "written to {} as {}", visible(&file), self.format)?;
+            out.flush()?;
         }
         Ok(Exit::Holds)
     }
@@ -112,13 +119,11 @@ pub fn write_history(
     output: &Output,
     options: &WriteOptions,
 ) -> Result<Vec<Warning>, Failure> {
-    if is_dash(&output.path) {
+    if is_stdout(&output.path) {
         return write_to_stdout(subject, output.format, options);
     }
-    interrupt::while_writing(&output.path, || {
-        formats::write_to_path(&subject.history, output.format, &output.path, options)
-            .map_err(|error| not_written(&error))
-    })
+    formats::write_to_path(&subject.history, output.format, &output.path, options)
+        .map_err(|error| not_written(&error))
 }
 
 fn write_to_stdout(
@@ -126,14 +131,29 @@ fn write_to_stdout(
     format: Format,
     options: &WriteOptions,
 ) -> Result<Vec<Warning>, Failure> {
-    let mut out = Remembering { inner: BufWriter::new(io::stdout().lock()), is_broken: false };
+    let mut out = Noting { out: stdout_for(format)?, error: None };
     let written = formats::write_to(&subject.history, format, &mut out, options);
-    let flushed = out.flush();
-    if out.is_broken {
-        return Err(Failure::BrokenPipe);
+    // An error is in `out` now.
+    let _ = out.flush();
+    match out.error {
+        Some(error) => Err(Failure::from(error)),
+        None => written.map_err(|error| not_written(&error)),
     }
-    flushed?;
-    written.map_err(|error| not_written(&error))
+}
+
+/// Standard output; a terminal gets texts made harmless and no bytes that are none.
+fn stdout_for(format: Format) -> Result<Box<dyn Write>, Failure> {
+    let out = BufWriter::new(io::stdout().lock());
+    if !io::stdout().is_terminal() {
+        return Ok(Box::new(out));
+    }
+    match format {
+        Format::Cobra | Format::DbcopBincode => Err(Failure::new(format!(
+            "{format} is not text, and standard output is a terminal: name a file to write to"
+        ))),
+        Format::Notation => Ok(Box::new(Screen::over(out, Form::Text))),
+        _ => Ok(Box::new(Screen::over(out, Form::Json))),
+    }
 }
 
 fn not_written(error: &formats::Error) -> Failure {
@@ -144,33 +164,6 @@ fn not_written(error: &formats::Error) -> Failure {
         _ => "",
     };
     Failure::new(format!("{}{hint}", visible(&error.to_string())))
-}
-
-/// Remembers that the reader of the output went away, which the error of a writer no longer tells.
-struct Remembering<W> {
-    inner: W,
-    is_broken: bool,
-}
-
-impl<W: Write> Remembering<W> {
-    fn watch<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
-        if let Err(error) = &result {
-            self.is_broken |= error.kind() == io::ErrorKind::BrokenPipe;
-        }
-        result
-    }
-}
-
-impl<W: Write> Write for Remembering<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.inner.write(bytes);
-        self.watch(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        let flushed = self.inner.flush();
-        self.watch(flushed)
-    }
 }
 
 /// The format that a file name stands for.

@@ -3,13 +3,12 @@
 //! SQLite (in a folder that is removed again) and the simulated store are asked the litmus schedules at several
 //! settings, and then a story of two doctors; what the story shows is checked, and put into words.
 
-use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::io::Write;
 use std::time::Duration;
 
 use clap::Args;
 use databases::{Database, Setting};
-use formats::Format;
+use formats::{Format, Temporary};
 use history::Summary;
 use isoscope::Check;
 use probe::{Cell, Patience, Suite};
@@ -24,6 +23,7 @@ use crate::load::Subject;
 use crate::progress::Progress;
 use crate::refused;
 use crate::report::{self, Report};
+use crate::screen::Screen;
 use crate::terminal::{Style, Tone};
 
 /// The flags of `demo`.
@@ -88,23 +88,13 @@ fn subject() -> Result<Subject, Failure> {
     })
 }
 
-/// A folder that is removed at the end.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What stays behind is a small file among temporary ones.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// What each database did: the sixteen schedules, and the story as one more.
 fn tables(subject: &Subject) -> Result<Vec<probe::Report>, Failure> {
     let progress = Progress::start("asking SQLite and a simulated store");
-    let folder = Folder(std::env::temp_dir().join(format!("isoscope-demo-{}", std::process::id())));
-    std::fs::create_dir_all(&folder.0).map_err(|error| Failure::about(&folder.0, &error))?;
+    let place = std::env::temp_dir();
+    let folder = Temporary::folder_in(&place).map_err(|error| Failure::about(&place, &error))?;
     let open = |url: String| connect::open(&connect::urls(&[url])?);
-    let sqlite = open(format!("sqlite:{}/demo.db?mode=wal", folder.0.display()))?;
+    let sqlite = open(format!("sqlite:{}/demo.db?mode=wal", folder.path().display()))?;
     let simulated = open("sim:".to_owned())?;
     let story = probe::from_history("doctors", &subject.history).map_err(Failure::new)?;
     let story = Suite { name: "story".to_owned(), schedules: vec![story] };
@@ -129,18 +119,22 @@ fn print_json(tables: &[probe::Report], report: &Report<'_>) -> Result<(), Failu
 }
 
 fn print(tables: &[probe::Report], report: &Report<'_>) -> Result<(), Failure> {
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = Screen::stdout();
     let style = Style::of_stdout();
     write_lines(INTRODUCTION, style, &mut out)?;
     for table in tables {
-        writeln!(out, "\n{}", style.paint(Tone::Strong, &name_of(table)))?;
+        writeln!(out)?;
+        out.paint(Tone::Strong, &name_of(table))?;
+        writeln!(out)?;
         text::write_table(table, 0, style, &mut out)?;
     }
     writeln!(out)?;
     write_lines(STORY, style, &mut out)?;
     writeln!(out)?;
     for line in HISTORY.lines() {
-        writeln!(out, "    {}", style.paint(Tone::Strong, line))?;
+        write!(out, "    ")?;
+        out.paint(Tone::Strong, line)?;
+        writeln!(out)?;
     }
     writeln!(out)?;
     write_who_shows_it(tables, style, &mut out)?;

@@ -96,6 +96,7 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let output = Output::named(&arguments.output, arguments.to, arguments.answer.json)?;
+    output.keep_apart(&[])?;
     let config = config(arguments)?;
     let progress = Progress::start("simulating");
     let history = simulate(arguments, &config)?;

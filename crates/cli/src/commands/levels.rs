@@ -1,6 +1,6 @@
 //! `isoscope levels`: the lattice, or one level with its definition and examples.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use clap::Args;
 use isoscope::LevelId;
@@ -10,6 +10,7 @@ use crate::args::OutputArguments;
 use crate::exit::{Exit, Failure};
 use crate::level_files::find;
 use crate::report::json::print_value;
+use crate::screen::Screen;
 use crate::terminal::{Style, Tone};
 
 /// The flags of `levels`.
@@ -70,15 +71,17 @@ fn names(levels: &[LevelId]) -> Vec<&'static str> {
 }
 
 fn print_all() -> Result<(), Failure> {
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = Screen::stdout();
     let style = Style::of_stdout();
-    writeln!(out, "{}", style.paint(Tone::Strong, "Levels, strongest first"))?;
+    out.paint(Tone::Strong, "Levels, strongest first\n")?;
     for level in LevelId::ALL {
         let note = match level.engine() {
             Some(_) => "",
             None => "  (no engine yet)",
         };
-        writeln!(out, "\n  {}{note}", style.paint(Tone::Strong, level.name()))?;
+        write!(out, "\n  ")?;
+        out.paint(Tone::Strong, level.name())?;
+        writeln!(out, "{note}")?;
         writeln!(out, "{}", style.wrap(&one_line(&level.spec().description), 4, 4))?;
         let implied = names(level.directly_implies());
         if !implied.is_empty() {
@@ -94,9 +97,10 @@ fn print_all() -> Result<(), Failure> {
 }
 
 fn print_one(level: LevelId) -> Result<(), Failure> {
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = Screen::stdout();
     let style = Style::of_stdout();
-    writeln!(out, "{}\n", style.paint(Tone::Strong, level.name()))?;
+    out.paint(Tone::Strong, level.name())?;
+    writeln!(out, "\n")?;
     writeln!(out, "{}", style.wrap(&one_line(&level.spec().description), 2, 2))?;
     let list = |names: Vec<&str>| match names.is_empty() {
         true => "none".to_owned(),
@@ -133,7 +137,7 @@ fn block(out: &mut dyn Write, text: &str) -> io::Result<()> {
 }
 
 fn print_spec(level: LevelId) -> Result<(), Failure> {
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = Screen::stdout();
     writeln!(out, "include \"std/relations.iso\"\n")?;
     for line in level.spec().description.lines() {
         writeln!(out, "/// {line}")?;

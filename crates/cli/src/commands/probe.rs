@@ -5,20 +5,21 @@ mod markdown;
 mod table;
 pub mod text;
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use databases::{Database, Setting, Statement, StatementKind};
+use databases::{Database, Setting, Statement, StatementKind, Url};
 use probe::expect::{Difference, Expectation};
 use probe::{Patience, Report, Suite, TABLE};
 
 use crate::args::OutputArguments;
 use crate::exit::{Exit, Failure};
-use crate::files::write_whole;
+use crate::files::{Named, flags, keep_apart, named, write_whole};
 use crate::progress::Progress;
 use crate::report::json::print_value;
+use crate::screen::{Form, Screen};
 use crate::terminal::{Style, visible};
 use crate::{connect, interrupt};
 
@@ -66,9 +67,11 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let urls = connect::urls(&arguments.urls)?;
+    keep_apart(&arguments.inputs(&urls), &flags([("--write-expect", &arguments.write_expect)]))?;
     let expectation = arguments.expect.as_deref().map(read_expectation).transpose()?;
     let suites = suites(arguments)?;
-    let database = connect::open(&connect::urls(&arguments.urls)?)?;
+    let database = connect::open(&urls)?;
     let settings = settings(database.as_ref(), &arguments.setting)?;
     let report = probe_with_progress(arguments, database.as_ref(), suites, settings)?;
     if let Some(reason) = report.refused() {
@@ -76,12 +79,23 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let differences = expectation.map(|expectation| expectation.differences(&report));
     if let Some(file) = &arguments.write_expect {
-        write_whole(file, |out| Ok(out.write_all(probe::expect::text_of(&report).as_bytes())?))?;
+        write_whole(file, Form::Text, |out| Ok(out.write_all(probe::expect::text_of(&report).as_bytes())?))?;
     }
     print(arguments, &report, differences.as_deref())?;
     match differences.is_some_and(|differences| !differences.is_empty()) {
         true => Ok(Exit::Violated),
         false => Ok(Exit::Holds),
+    }
+}
+
+impl Arguments {
+    /// The files that are read.
+    fn inputs(&self, urls: &[Url]) -> Vec<Named> {
+        let schedules = self.schedules.iter().filter(|name| probe::built_in(name).is_none());
+        let mut inputs = flags([("--expect", &self.expect), ("--history", &self.history)]);
+        inputs.extend(schedules.map(|name| named("--schedules", name)));
+        inputs.extend(connect::files(urls));
+        inputs
     }
 }
 
@@ -164,6 +178,7 @@ fn probe_with_progress(
     let mut done = 0;
     let without_views = std::time::Duration::from_millis(arguments.wait_ms);
     let patience = Patience { without_views, ..Patience::default() };
+    let claim = database.claim(&[TABLE]).map_err(|failure| asking_failed(&failure))?;
     let report = until_interrupted(|| {
         probe::probe(database, suites, settings, patience, &mut |setting, schedule| {
             done += 1;
@@ -172,6 +187,7 @@ fn probe_with_progress(
         })
     });
     drop_table(database);
+    drop(claim);
     report
 }
 
@@ -182,8 +198,12 @@ pub fn until_interrupted(
     match interrupt::while_deciding(ask) {
         Ok(Some(report)) => Ok(report),
         Ok(None) => Err(Failure::Interrupted),
-        Err(failure) => Err(Failure::new(visible(&::run::RunError::of("asking", &failure).to_string()))),
+        Err(failure) => Err(asking_failed(&failure)),
     }
+}
+
+fn asking_failed(failure: &databases::Failure) -> Failure {
+    Failure::new(visible(&::run::RunError::of("asking", failure).to_string()))
 }
 
 /// Whether Ctrl-C leaves time for another schedule.
@@ -206,7 +226,7 @@ fn print(arguments: &Arguments, report: &Report, differences: Option<&[Differenc
     if arguments.output.json {
         return print_value(&json::value(report, differences));
     }
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = Screen::stdout();
     let of_history = arguments.history.is_some().then(|| report.suites[0].schedules[0].name.as_str());
     match (arguments.markdown, arguments.transcript.as_deref().or(of_history)) {
         (true, _) => markdown::write(report, differences, &mut out)?,

@@ -6,16 +6,21 @@ mod answer;
 mod check;
 mod execute;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ::run::options::{Options, Settings};
 use ::run::sweep;
 use ::run::workload::WORKLOADS;
 use clap::Args;
+use formats::Target;
 
 use crate::args::{LimitArguments, OutputArguments};
+use crate::connect;
 use crate::exit::{Exit, Failure};
+use crate::files::{flags, keep_apart, named};
+use crate::level_files;
 use crate::report;
+use crate::terminal::visible;
 use answer::Answer;
 
 /// The flags of `run`. Each but the last few is also a setting of a configuration file, under the same name.
@@ -110,7 +115,9 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut exit = Exit::Holds;
     let mut answers = Vec::new();
-    for (place, options) in all_options(arguments)?.iter().enumerate() {
+    let runs = all_options(arguments)?;
+    keep_apart_all(arguments, &runs)?;
+    for (place, options) in runs.iter().enumerate() {
         let executed = execute::execute(options, &arguments.limits)?;
         let answer = Answer::of(options, executed);
         exit = exit.graver(answer.exit());
@@ -142,6 +149,38 @@ fn all_options(arguments: &Arguments) -> Result<Vec<Options>, Failure> {
     runs.iter()
         .map(|settings| Options::read(settings).map_err(|reason| Failure::new(format!("{place}{reason}"))))
         .collect()
+}
+
+/// Refuses a run that would write its history over something that is read, or over that of another run.
+fn keep_apart_all(arguments: &Arguments, runs: &[Options]) -> Result<(), Failure> {
+    let mut inputs = flags([("--config", &arguments.config)]);
+    let mut outputs = Vec::new();
+    for (place, options) in runs.iter().enumerate() {
+        inputs.extend(connect::files(&connect::urls(&options.db)?));
+        inputs.extend(level_files::inputs(&options.levels));
+        if let Some(out) = &options.out {
+            check_out(out, options.checks)?;
+            let what =
+                if runs.len() > 1 { format!("the history of run {}", place + 1) } else { "--out".into() };
+            outputs.push(named(what, out));
+        }
+    }
+    keep_apart(&inputs, &outputs)
+}
+
+/// A history that is checked is read again, and the answer has standard output to itself.
+fn check_out(out: &Path, checks: bool) -> Result<(), Failure> {
+    let shown = visible(&out.display().to_string());
+    match Target::of(out) {
+        Ok(Target::Stdout) => {
+            Err(Failure::new(format!("--out {shown} is standard output, which gets the answer: name a file")))
+        }
+        Ok(Target::Stream(_) | Target::Stderr) if checks => Err(Failure::new(format!(
+            "--out {shown} is no regular file, so the history could not be read again and checked: name a file, or \
+             add --no-check"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 impl Arguments {

@@ -1,6 +1,6 @@
 //! `isoscope stats`: what is in a history, and how much it could have shown.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use clap::Args;
 use history::{History, Index, Op};
@@ -13,6 +13,7 @@ use crate::exit::{Exit, Failure};
 use crate::load::{HistoryJson, Subject};
 use crate::progress::Progress;
 use crate::report::json::print_value;
+use crate::screen::Screen;
 use crate::terminal::{Style, Tone, visible};
 
 /// The flags of `stats`.
@@ -203,11 +204,11 @@ fn print_json(subject: &Subject, counted: Counted, peak_memory_bytes: Option<u64
 }
 
 fn print_text(subject: &Subject, counted: &Counted) -> Result<(), Failure> {
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = Screen::stdout();
     let style = Style::of_stdout();
     writeln!(out, "{}", style.wrap(&subject.headline(), 0, 2))?;
-    write_contents(subject, &counted.contents, style, &mut out)?;
-    write_chances(subject, &counted.chances, style, &mut out)?;
+    write_contents(subject, &counted.contents, &mut out)?;
+    write_chances(subject, &counted.chances, &mut out)?;
     write_findings(subject, &counted.index, style, &mut out)?;
     Ok(out.flush()?)
 }
@@ -216,17 +217,14 @@ fn row(out: &mut dyn Write, name: &str, value: &str) -> io::Result<()> {
     writeln!(out, "    {name:<34} {value:>12}")
 }
 
-fn heading(out: &mut dyn Write, style: Style, text: &str) -> io::Result<()> {
-    writeln!(out, "\n  {}", style.paint(Tone::Strong, text))
+fn heading(out: &mut Screen<'_>, text: &str) -> io::Result<()> {
+    write!(out, "\n  ")?;
+    out.paint(Tone::Strong, text)?;
+    writeln!(out)
 }
 
-fn write_contents(
-    subject: &Subject,
-    contents: &Contents,
-    style: Style,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    heading(out, style, &format!("contents ({})", subject.format))?;
+fn write_contents(subject: &Subject, contents: &Contents, out: &mut Screen<'_>) -> io::Result<()> {
+    heading(out, &format!("contents ({})", subject.format))?;
     for &(kind, number) in &contents.operations {
         row(out, &format!("{kind} operations"), &count(number))?;
     }
@@ -247,12 +245,12 @@ fn write_contents(
     rows.iter().try_for_each(|(name, value)| row(out, name, value))
 }
 
-fn write_chances(subject: &Subject, chances: &Chances, style: Style, out: &mut dyn Write) -> io::Result<()> {
+fn write_chances(subject: &Subject, chances: &Chances, out: &mut Screen<'_>) -> io::Result<()> {
     let overlapping = match subject.history.has_times() {
         true => "pairs of transactions that may have overlapped",
         false => "pairs of transactions of different sessions",
     };
-    heading(out, style, &format!("what it could have shown ({overlapping})"))?;
+    heading(out, &format!("what it could have shown ({overlapping})"))?;
     let counted = |number: Option<u64>| number.map_or("too many".to_owned(), |number| count(number as usize));
     row(out, "writes of the same key", &count(chances.write_conflicts as usize))?;
     row(out, "lost update", &count(chances.lost_update as usize))?;
@@ -260,13 +258,13 @@ fn write_chances(subject: &Subject, chances: &Chances, style: Style, out: &mut d
     row(out, "write skew", &counted(chances.write_skew))
 }
 
-fn write_findings(subject: &Subject, index: &Index, style: Style, out: &mut dyn Write) -> io::Result<()> {
+fn write_findings(subject: &Subject, index: &Index, style: Style, out: &mut Screen<'_>) -> io::Result<()> {
     const SHOWN: usize = 10;
     let findings = index.findings();
     if findings.is_empty() {
         return Ok(());
     }
-    heading(out, style, &format!("findings ({})", count(findings.len())))?;
+    heading(out, &format!("findings ({})", count(findings.len())))?;
     for finding in findings.iter().take(SHOWN) {
         let sentence = format!("{}: {}", finding.kind.name(), finding.sentence(&subject.history));
         writeln!(out, "{}", style.wrap(&visible(&sentence), 4, 6))?;

@@ -1,6 +1,6 @@
 //! `isoscope synth`: a history that some levels allow and others forbid.
 
-use std::io::{self, BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -13,16 +13,16 @@ use synth::{Found, NoneWithin, Outcome, Problem};
 use crate::args::{LimitArguments, OutputArguments, parse_format};
 use crate::commands::convert::{Output, write_history};
 use crate::definitions::{ScopeArguments, find_all, history_text};
-use isoscope::Limits;
-
+use crate::dot;
 use crate::exit::{Exit, Failure};
-use crate::files::write_whole;
+use crate::files::{flags, is_stdout, keep_apart, write_whole};
+use crate::level_files;
 use crate::load::Subject;
 use crate::progress::Progress;
 use crate::report::json::print_value;
-use isoscope::units;
-
-use crate::dot;
+use crate::screen::{Form, Screen, say};
+use crate::terminal::visible;
+use isoscope::{Limits, units};
 
 /// The flags of `synth`.
 #[derive(Args, Debug)]
@@ -63,6 +63,21 @@ pub struct Arguments {
     answer: OutputArguments,
 }
 
+impl Arguments {
+    fn keep_apart(&self) -> Result<(), Failure> {
+        let proofs =
+            ["cnf", "drat"].map(|ending| self.proof.as_ref().map(|prefix| with_ending(prefix, ending)));
+        let outputs = [
+            ("--output", &self.output),
+            ("--dot", &self.dot),
+            ("--proof", &proofs[0]),
+            ("--proof", &proofs[1]),
+        ];
+        let inputs: Vec<_> = level_files::inputs(self.allow.iter().chain(&self.forbid)).collect();
+        keep_apart(&inputs, &flags(outputs))
+    }
+}
+
 /// The levels of a problem, owned so that a thread can have them.
 #[derive(Clone, Debug)]
 struct Levels {
@@ -78,6 +93,7 @@ impl Levels {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    arguments.keep_apart()?;
     let levels = Levels { allow: find_all(&arguments.allow)?, forbid: find_all(&arguments.forbid)? };
     let limits = arguments.limits.start()?;
     let progress = Progress::start("looking for a history");
@@ -100,15 +116,15 @@ fn print_found(arguments: &Arguments, problem: &Problem<'_>, found: &Found) -> R
         write_found(output, arguments.to, found)?;
     }
     if let Some(file) = &arguments.dot {
-        write_whole(file, |out| Ok(out.write_all(dot::of(&found.to_history()).as_bytes())?))?;
+        write_whole(file, Form::Text, |out| Ok(out.write_all(dot::of(&found.to_history()).as_bytes())?))?;
     }
-    if arguments.dot.as_deref().is_some_and(crate::files::is_dash) {
+    if arguments.dot.as_deref().is_some_and(is_stdout) {
         return Ok(Exit::Holds);
     }
     if arguments.answer.json {
         print_value(&found_json(problem, found)?)?;
     } else {
-        let mut out = BufWriter::new(io::stdout().lock());
+        let mut out = Screen::stdout();
         let report = found.report(problem);
         let evidence = report.strip_prefix(&found.history.to_string()).unwrap_or(&report);
         write!(out, "{}{evidence}", history_text(&found.history))?;
@@ -129,7 +145,8 @@ fn write_found(path: &Path, format: Option<Format>, found: &Found) -> Result<(),
     };
     let output = Output::named(path, format, false)?;
     for warning in write_history(&subject, &output, &WriteOptions { lossy: false })? {
-        eprintln!("warning: {}: {warning}", path.display());
+        let file = visible(&path.display().to_string());
+        say(&format!("warning: {file}: {}", visible(&warning.to_string())));
     }
     Ok(())
 }
@@ -164,16 +181,20 @@ fn effort_json(effort: synth::Effort) -> Value {
 fn print_none(arguments: &Arguments, none: &NoneWithin) -> Result<Exit, Failure> {
     if let (Some(prefix), Some(proof)) = (&arguments.proof, &none.proof) {
         let clauses = &proof.clauses;
-        write_whole(&with_ending(prefix, "cnf"), |out| {
+        write_whole(&with_ending(prefix, "cnf"), Form::Text, |out| {
             Ok(out.write_all(clauses.dimacs(&proof.legend).as_bytes())?)
         })?;
-        write_whole(&with_ending(prefix, "drat"), |out| Ok(out.write_all(clauses.drat().as_bytes())?))?;
+        write_whole(&with_ending(prefix, "drat"), Form::Text, |out| {
+            Ok(out.write_all(clauses.drat().as_bytes())?)
+        })?;
     }
     if arguments.answer.json {
         let (scope, effort) = (scope_json(none.scope), effort_json(none.effort));
         print_value(&json!({ "found": false, "scope": scope, "effort": effort }))?;
     } else {
-        writeln!(io::stdout(), "none within {}", arguments.scope.words())?;
+        let mut out = Screen::stdout();
+        writeln!(out, "none within {}", arguments.scope.words())?;
+        out.flush()?;
     }
     Ok(Exit::Violated)
 }
@@ -208,7 +229,7 @@ fn print_all(arguments: &Arguments, histories: &[SmallHistory], is_complete: boo
         let histories: Vec<_> = histories.iter().map(history_text).collect();
         return print_value(&json!({ "histories": histories, "is_complete": is_complete }));
     }
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = Screen::stdout();
     for history in histories {
         writeln!(out, "{}", history_text(history))?;
     }

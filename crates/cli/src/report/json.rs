@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::{Report, RunStats};
 use crate::exit::{Exit, Failure};
 use crate::load::{HistoryJson, Subject};
+use crate::screen::{Form, Screen};
 
 #[derive(Serialize)]
 struct ReportJson<'r> {
@@ -60,7 +61,7 @@ fn report_json<'r>(report: &'r Report<'_>) -> ReportJson<'r> {
 
 /// Prints any answer.
 pub fn print_value(value: &impl Serialize) -> Result<(), Failure> {
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = Screen::over(BufWriter::new(io::stdout().lock()), Form::Json);
     serde_json::to_writer_pretty(&mut out, value)?;
     writeln!(out)?;
     Ok(out.flush()?)

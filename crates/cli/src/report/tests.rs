@@ -10,6 +10,7 @@ use isoscope::{Check, LevelId, Limits, NotAsked};
 use super::{Report, json, text};
 use crate::exit::Exit;
 use crate::load::Subject;
+use crate::screen::{Form, Screen};
 use crate::terminal::Style;
 
 const WRITE_SKEW: &str = "a: r(x)=0 r(y)=0 w(x)=1\nb: r(x)=0 r(y)=0 w(y)=1\n";
@@ -45,7 +46,7 @@ fn check(limits: &Limits, asked: &[LevelId], show: fn(&Report<'_>) -> String, ex
 fn a_limit_in_words() {
     let show = |report: &Report<'_>| {
         let mut shown = Vec::new();
-        text::write(report, Style::default(), &mut shown).unwrap();
+        text::write(report, Style::default(), &mut Screen::over(&mut shown, Form::Text)).unwrap();
         String::from_utf8(shown).unwrap()
     };
     let asked = [LevelId::Serializable, LevelId::Prefix];

@@ -1,11 +1,12 @@
 //! The answer as text: the counts, what holds, what is violated and why.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use isoscope::{Answer, Decision, units};
 
 use super::Report;
 use crate::exit::Failure;
+use crate::screen::Screen;
 use crate::terminal::{Style, Tone};
 
 /// Where the names begin after the verdict.
@@ -13,13 +14,13 @@ const COLUMN: usize = 13;
 
 /// Prints to standard output.
 pub fn print(report: &Report<'_>) -> Result<(), Failure> {
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = Screen::stdout();
     write(report, Style::of_stdout(), &mut out)?;
     Ok(out.flush()?)
 }
 
 /// Writes the text.
-pub fn write(report: &Report<'_>, style: Style, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn write(report: &Report<'_>, style: Style, out: &mut Screen<'_>) -> Result<(), Failure> {
     writeln!(out, "{}\n", style.wrap(&report.subject.headline(), 0, 2))?;
     let holding = report.names(|decision| decision == Decision::Holds);
     if !holding.is_empty() {
@@ -50,19 +51,20 @@ pub fn write(report: &Report<'_>, style: Style, out: &mut dyn Write) -> Result<(
     Ok(())
 }
 
-fn line(out: &mut dyn Write, style: Style, tone: Tone, word: &str, text: &str) -> io::Result<()> {
+fn line(out: &mut Screen<'_>, style: Style, tone: Tone, word: &str, text: &str) -> io::Result<()> {
     let wrapped = style.wrap(text, COLUMN, COLUMN);
     let padding = " ".repeat(COLUMN - 2 - word.len());
-    let word = style.paint(tone, word);
-    writeln!(out, "  {word}{padding}{}", &wrapped[COLUMN..])
+    write!(out, "  ")?;
+    out.paint(tone, word)?;
+    writeln!(out, "{padding}{}", &wrapped[COLUMN..])
 }
 
-fn undecided(report: &Report<'_>, style: Style, out: &mut dyn Write) -> io::Result<()> {
+fn undecided(report: &Report<'_>, style: Style, out: &mut Screen<'_>) -> io::Result<()> {
     let mut sentences = report.undecided_sentences().into_iter();
     sentences.try_for_each(|sentence| line(out, style, Tone::Unsure, "undecided", &sentence))
 }
 
-fn not_asked(report: &Report<'_>, style: Style, out: &mut dyn Write) -> io::Result<()> {
+fn not_asked(report: &Report<'_>, style: Style, out: &mut Screen<'_>) -> io::Result<()> {
     let Some(first) = report.not_asked.first() else {
         return Ok(());
     };

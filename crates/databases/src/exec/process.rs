@@ -2,17 +2,23 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
+use history::visible;
 use serde_json::Value;
 
+use crate::secrets::hide_secrets;
 use crate::{Failure, FailureKind, Url};
 
 const TIMEOUT_MS: u64 = 30_000;
 /// A longer line is taken for the end of the program: memory stays bounded.
 const LONGEST_LINE: u64 = 64 << 20;
+/// A longer line of standard error is shown in parts.
+const LONGEST_MESSAGE: u64 = 64 << 10;
+/// How long the end of a program's standard error is waited for.
+const LAST_WORDS: Duration = Duration::from_millis(300);
 
 pub(super) struct Process {
     child: Child,
@@ -21,6 +27,8 @@ pub(super) struct Process {
     timeout: Duration,
     url: Url,
     is_lost: bool,
+    /// Says when everything that the program wrote to its standard error is shown.
+    errors_end: Receiver<()>,
 }
 
 impl Process {
@@ -30,6 +38,7 @@ impl Process {
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             // Ctrl-C is for whoever drives it: a program ends when its input does.
             .process_group(0)
             .spawn();
@@ -37,6 +46,12 @@ impl Process {
             started.map_err(|error| Failure::refused(format!("exec: cannot start {program}: {error}")))?;
         let input = child.stdin.take().expect("it was asked for");
         let output = child.stdout.take().expect("it was asked for");
+        let errors = child.stderr.take().expect("it was asked for");
+        let (is_passed_on, errors_end) = sync_channel(1);
+        std::thread::spawn(move || {
+            pass_on(errors);
+            let _ = is_passed_on.send(());
+        });
         let (sender, lines) = sync_channel(1);
         std::thread::spawn(move || read_lines(output, &sender));
         // Room for a few: a program may answer before the thread that writes has taken what was asked.
@@ -44,7 +59,7 @@ impl Process {
         std::thread::spawn(move || write_lines(input, &asked));
         let timeout = std::env::var("ISOSCOPE_EXEC_TIMEOUT_MS").ok().and_then(|text| text.parse().ok());
         let timeout = Duration::from_millis(timeout.unwrap_or(TIMEOUT_MS));
-        Ok(Self { child, requests, lines, timeout, url: url.clone(), is_lost: false })
+        Ok(Self { child, requests, lines, timeout, url: url.clone(), is_lost: false, errors_end })
     }
 
     /// Sends a request and waits for its answer; `lost` is what it means that none comes.
@@ -96,6 +111,20 @@ impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+        // A process that the program left behind may keep its standard error open.
+        let _ = self.errors_end.recv_timeout(LAST_WORDS);
+    }
+}
+
+/// Shows what a program writes to its standard error, made harmless and without passwords.
+fn pass_on(errors: ChildStderr) {
+    let mut errors = BufReader::new(errors);
+    let mut line = Vec::new();
+    while errors.by_ref().take(LONGEST_MESSAGE).read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
+        let text = String::from_utf8_lossy(line.trim_ascii_end()).replace('\t', "    ");
+        // There is no other place to say it.
+        let _ = writeln!(std::io::stderr(), "{}", visible(&hide_secrets(&text)));
+        line.clear();
     }
 }
 

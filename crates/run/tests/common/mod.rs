@@ -66,7 +66,8 @@ fn drive_with(options: &Options) -> Ran {
     let file = folder.file("history.jsonl");
     let recorder = Recorder::create(&file).unwrap();
     let workload = options.build().unwrap();
-    let job = options.job(database.as_ref(), &setting, workload.as_ref());
+    let claim = run::claim(database.as_ref(), workload.as_ref()).unwrap();
+    let job = options.job(database.as_ref(), &setting, workload.as_ref(), &claim);
     let control = Control { is_stopped: &|| false, progress: &|_| {} };
     let summary = run::run(&job, Some(&recorder), None, &control).unwrap();
     let loaded = formats::read(&formats::Input::Path(file), &formats::ReadOptions::default()).unwrap();

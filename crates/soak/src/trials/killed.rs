@@ -102,7 +102,8 @@ fn recording(setting: &str, workload: &str, seed: u64) -> Result<Vec<u8>, String
     let scratch = Scratch(std::env::temp_dir().join(file));
     let recorder = Recorder::create(&scratch.0).map_err(|error| error.to_string())?;
     let workload = options.build()?;
-    let job = options.job(database.as_ref(), &setting, workload.as_ref());
+    let claim = run::claim(database.as_ref(), workload.as_ref()).map_err(|error| error.to_string())?;
+    let job = options.job(database.as_ref(), &setting, workload.as_ref(), &claim);
     let control = Control { is_stopped: &|| false, progress: &|_| {} };
     run::run(&job, Some(&recorder), None, &control).map_err(|error| error.to_string())?;
     drop(recorder);

@@ -140,8 +140,8 @@ fn without_unread(sketch: &Sketch) -> Option<Sketch> {
         return None;
     }
     let places = sketch.sessions.iter().enumerate();
-    let places = places.flat_map(|(session, txns)| (0..txns.len()).map(move |txn| (session, txn)));
-    let (session, txn) = places.filter(|&place| is_unread(sketch, place)).last()?;
+    let mut places = places.flat_map(|(session, txns)| (0..txns.len()).map(move |txn| (session, txn)));
+    let (session, txn) = places.rfind(|&place| is_unread(sketch, place))?;
     let mut smaller = sketch.clone();
     smaller.sessions[session].remove(txn);
     Some(smaller)

@@ -7,12 +7,14 @@ use probe::{Cell, Finding, Report, transcript};
 
 use super::table::{Mark, Table, is_table, table_of};
 use crate::exit::Failure;
+use crate::screen::Screen;
 use crate::terminal::{Style, Tone, visible};
 use isoscope::units;
 
 /// Writes the tables.
-pub fn write(report: &Report, all: bool, style: Style, out: &mut dyn Write) -> Result<(), Failure> {
-    writeln!(out, "{}", style.paint(Tone::Strong, &headline(report)))?;
+pub fn write(report: &Report, all: bool, style: Style, out: &mut Screen<'_>) -> Result<(), Failure> {
+    out.paint(Tone::Strong, &headline(report))?;
+    writeln!(out)?;
     for place in 0..report.suites.len() {
         writeln!(out)?;
         match is_table(&report.suites[place]) {
@@ -20,7 +22,7 @@ pub fn write(report: &Report, all: bool, style: Style, out: &mut dyn Write) -> R
             false => write_counts(report, place, out)?,
         }
         if all {
-            write_all(report, place, style, out)?;
+            write_all(report, place, out)?;
         }
     }
     write_refused(report, out)
@@ -39,7 +41,7 @@ pub fn setting_name(setting: &databases::Setting) -> String {
 }
 
 /// Writes the table of the suite at this place; where it is too wide for the terminal, each row as a list.
-pub fn write_table(report: &Report, place: usize, style: Style, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn write_table(report: &Report, place: usize, style: Style, out: &mut Screen<'_>) -> Result<(), Failure> {
     let table = table_of(report, place);
     let names: Vec<String> = report.rows.iter().map(|row| setting_name(&row.setting)).collect();
     let levels: Vec<&str> = report.rows.iter().map(|row| report.looks_like(row).unwrap_or("")).collect();
@@ -54,7 +56,7 @@ pub fn write_table(report: &Report, place: usize, style: Style, out: &mut dyn Wr
         2 + first + table.columns.iter().map(|column| 2 + column.chars().count()).sum::<usize>() + last;
     match style.width.is_some_and(|limit| width > limit) {
         true => write_lists(&table, &names, &levels, style, out)?,
-        false => write_rows(&table, &names, &levels, first, style, out)?,
+        false => write_rows(&table, &names, &levels, first, out)?,
     }
     write_legend(&table, names.iter().any(|name| name.ends_with('*')), style, out)
 }
@@ -68,8 +70,7 @@ fn write_rows(
     names: &[String],
     levels: &[&str],
     first: usize,
-    style: Style,
-    out: &mut dyn Write,
+    out: &mut Screen<'_>,
 ) -> Result<(), Failure> {
     write!(out, "  {:<first$}", "setting")?;
     for column in &table.columns {
@@ -81,7 +82,8 @@ fn write_rows(
         write!(out, "  {name:<first$}")?;
         for (column, mark) in table.columns.iter().zip(marks) {
             let width = column.chars().count();
-            write!(out, "  {}", style.paint(tone(*mark), &format!("{:<width$}", mark.symbol())))?;
+            write!(out, "  ")?;
+            out.paint(tone(*mark), &format!("{:<width$}", mark.symbol()))?;
         }
         writeln!(out, "{}", if has_levels { format!("  {level}") } else { String::new() })?;
     }
@@ -153,7 +155,7 @@ fn write_counts(report: &Report, place: usize, out: &mut dyn Write) -> Result<()
     Ok(())
 }
 
-fn write_all(report: &Report, place: usize, style: Style, out: &mut dyn Write) -> Result<(), Failure> {
+fn write_all(report: &Report, place: usize, out: &mut Screen<'_>) -> Result<(), Failure> {
     let suite = &report.suites[place];
     let first = suite.schedules.iter().map(|schedule| schedule.name.len()).max().unwrap_or(0);
     let names: Vec<String> = report.rows.iter().map(|row| setting_name(&row.setting)).collect();
@@ -169,7 +171,8 @@ fn write_all(report: &Report, place: usize, style: Style, out: &mut dyn Write) -
             let cell = row.findings[place][number].cell();
             let word = cell.map_or("refused", Cell::word);
             let mark = cell.map_or(Mark::Refused, Mark::Cell);
-            write!(out, "  {}", style.paint(tone(mark), &format!("{word:<width$}")))?;
+            write!(out, "  ")?;
+            out.paint(tone(mark), &format!("{word:<width$}"))?;
         }
         writeln!(out)?;
     }
@@ -239,6 +242,7 @@ mod tests {
     use probe::Patience;
 
     use super::*;
+    use crate::screen::Form;
 
     fn table_at(width: usize) -> String {
         let database = databases::open(&[Url::parse("sim:snapshot").unwrap()]).unwrap();
@@ -247,7 +251,9 @@ mod tests {
         let report = probe::probe(&*database, suites, database.settings(), Patience::default(), go_on);
         let mut out = Vec::new();
         let style = Style { colour: false, width: Some(width) };
-        write_table(&report.unwrap().unwrap(), 0, style, &mut out).unwrap();
+        let mut screen = Screen::over(&mut out, Form::Text);
+        write_table(&report.unwrap().unwrap(), 0, style, &mut screen).unwrap();
+        drop(screen);
         String::from_utf8(out).unwrap()
     }
 

@@ -1,6 +1,6 @@
 //! What a run gave, as text and as JSON.
 
-use std::io::{BufWriter, Write, stdout};
+use std::io::{self, Write};
 
 use ::run::options::Options;
 use ::run::{Ended, Summary};
@@ -11,6 +11,7 @@ use super::check::{Checked, Judged};
 use super::execute::Executed;
 use crate::exit::{Exit, Failure};
 use crate::report;
+use crate::screen::{Screen, say};
 use crate::terminal::{Style, Tone, visible};
 
 /// Where the text begins after the word.
@@ -45,7 +46,7 @@ impl<'o> Answer<'o> {
     /// Prints it; a blank line first if something was printed before.
     pub fn print(&self, is_later: bool) -> Result<(), Failure> {
         let style = Style::of_stdout();
-        let mut out = BufWriter::new(stdout().lock());
+        let mut out = Screen::stdout();
         if is_later {
             writeln!(out)?;
         }
@@ -60,7 +61,7 @@ impl<'o> Answer<'o> {
         }
         out.flush()?;
         if let Some(failure) = &self.executed.failure {
-            eprintln!("{failure}");
+            say(&failure.to_string());
         }
         Ok(())
     }
@@ -83,7 +84,7 @@ impl<'o> Answer<'o> {
         Ok(())
     }
 
-    fn write_promise(&self, checked: &Checked, style: Style, out: &mut dyn Write) -> Result<(), Failure> {
+    fn write_promise(&self, checked: &Checked, style: Style, out: &mut Screen<'_>) -> Result<(), Failure> {
         let promise = self.executed.promise;
         writeln!(out)?;
         for judged in &checked.judged {
@@ -93,8 +94,9 @@ impl<'o> Answer<'o> {
                 .filter(|_| !is_asked)
                 .map_or_else(String::new, |promise| format!(" ({})", promise.source));
             let what = if is_asked { "asked" } else { "promised" };
-            let text = format!("{}: {}{source}", judged.level, style.paint(tone, &word));
-            writeln!(out, "  {what:<width$}{}", style.wrap(&text, 0, COLUMN), width = COLUMN - 2)?;
+            let text = style.wrap(&format!("{}: {word}{source}", judged.level), COLUMN, COLUMN);
+            write!(out, "  {what:<width$}", width = COLUMN - 2)?;
+            paint_within(out, tone, &word, &text[COLUMN..])?;
         }
         if let Some(remark) = promise.and_then(|promise| promise.remark) {
             writeln!(out, "{}", style.wrap(remark, COLUMN, COLUMN))?;
@@ -138,6 +140,14 @@ impl<'o> Answer<'o> {
             "check_ms": checked.as_ref().map(|checked| units::milliseconds(checked.time)),
         }))
     }
+}
+
+/// Writes a line with one part of it in its colour; a part that is broken over lines stays plain.
+fn paint_within(out: &mut Screen<'_>, tone: Tone, part: &str, line: &str) -> io::Result<()> {
+    let Some((before, after)) = line.split_once(part) else { return writeln!(out, "{line}") };
+    write!(out, "{before}")?;
+    out.paint(tone, part)?;
+    writeln!(out, "{after}")
 }
 
 fn tone_and_word(judged: &Judged) -> (Tone, String) {

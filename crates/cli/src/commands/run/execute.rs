@@ -1,12 +1,14 @@
 //! One run: opens the database, starts its server if it is asked to, drives, records, and has it checked.
 
-use std::path::{Path, PathBuf};
+use std::io::ErrorKind;
+use std::path::PathBuf;
 
 use ::run::options::Options;
 use ::run::promises::{Promise, promise};
 use ::run::server::Server;
-use ::run::{Control, RunError, Summary, open_with_patience};
+use ::run::{Control, Job, RunError, Summary, open_with_patience};
 use databases::{Database, Description, Setting, Url};
+use formats::Temporary;
 use history::Datum;
 use isoscope::units;
 use record::Recorder;
@@ -15,6 +17,7 @@ use super::check::{self, Checked};
 use crate::args::LimitArguments;
 use crate::exit::Failure;
 use crate::progress::Progress;
+use crate::terminal::visible;
 use crate::{connect, interrupt};
 
 /// What a run gave.
@@ -44,10 +47,13 @@ pub fn execute(options: &Options, limits: &LimitArguments) -> Result<Executed, F
     let description = database.describe();
     let setting = options.choose_setting(database.as_ref()).map_err(Failure::new)?;
     let promise = promise(&description.product, &setting.name);
-    let out = options.records.then(|| output(options, &description, &setting));
-    let recorder = out.as_deref().map(|out| record(out, options, &description, &setting)).transpose()?;
-    let summary = drive(options, database.as_ref(), &setting, recorder.as_ref(), server.as_mut(), &progress)?;
-    drop((recorder, server));
+    let workload = options.build().map_err(Failure::new)?;
+    let claim = ::run::claim(database.as_ref(), workload.as_ref()).map_err(not_run)?;
+    let job = options.job(database.as_ref(), &setting, workload.as_ref(), &claim);
+    let recording = options.records.then(|| record(options, &description, &setting)).transpose()?;
+    let (out, recorder) = recording.unzip();
+    let summary = drive(&job, recorder.as_ref(), server.as_mut(), &progress)?;
+    drop((claim, server));
     let (checked, failure) = match &out {
         Some(out) if options.checks => match check::check(out, options, promise, limits, &progress) {
             Ok(checked) => (Some(checked), None),
@@ -55,15 +61,24 @@ pub fn execute(options: &Options, limits: &LimitArguments) -> Result<Executed, F
         },
         _ => (None, None),
     };
-    drop(progress);
+    // Until here no other run could write to the file that was checked.
+    drop((recorder, progress));
     Ok(Executed { description, setting, promise, summary, out, checked, failure })
 }
 
 fn start_server(options: &Options) -> Result<Option<Server>, Failure> {
     let Some(command) = &options.server_command else { return Ok(None) };
-    let log = std::env::temp_dir().join(format!("isoscope-server-{}.log", std::process::id()));
-    let server = Server::start(command, &log);
+    let server = new_log().and_then(|log| Server::start(command, &log));
     server.map(Some).map_err(|error| Failure::new(format!("the server command could not be run: {error}")))
+}
+
+/// An empty file for what a server prints. A rename replaces whatever was planted under the name, and follows no link.
+fn new_log() -> std::io::Result<PathBuf> {
+    let folder = std::env::temp_dir();
+    let log = folder.join(format!("isoscope-server-{}.log", std::process::id()));
+    let (empty, _) = Temporary::file_in(&folder)?;
+    std::fs::rename(empty.path(), &log)?;
+    Ok(log)
 }
 
 fn open(urls: &[Url], server: Option<&mut Server>) -> Result<Box<dyn Database>, Failure> {
@@ -75,62 +90,76 @@ fn open(urls: &[Url], server: Option<&mut Server>) -> Result<Box<dyn Database>, 
     }
 }
 
-/// The file of the history: as named, or a name that is not taken.
-fn output(options: &Options, description: &Description, setting: &Setting) -> PathBuf {
-    if let Some(out) = &options.out {
-        return out.clone();
-    }
-    let product = description.product.to_lowercase().replace(|char: char| !char.is_ascii_alphanumeric(), "-");
-    let name = format!("run-{product}-{}-{}-{}", setting.name, options.workload.name, options.shape.seed);
-    let numbered = (2..).map(|number| PathBuf::from(format!("{name}-{number}.jsonl")));
-    let mut names = std::iter::once(PathBuf::from(format!("{name}.jsonl"))).chain(numbered);
-    names.find(|path| !path.exists()).unwrap_or_default()
-}
-
-/// Begins the recording, with what people want to know of it.
+/// Begins the recording in the file that was named, or in a new one, with what people want to know of it.
 fn record(
-    out: &Path,
     options: &Options,
     description: &Description,
     setting: &Setting,
-) -> Result<Recorder, Failure> {
+) -> Result<(PathBuf, Recorder), Failure> {
+    let (out, recorder) = match &options.out {
+        Some(out) => (out.clone(), Recorder::create(out)),
+        None => new_file(options, description, setting),
+    };
     let begin = || -> std::io::Result<Recorder> {
-        let recorder = Recorder::create(out)?;
-        recorder.note(&Datum::row(vec![
-            ("database".into(), Datum::str(format!("{} {}", description.product, description.version))),
-            (
-                "urls".into(),
-                Datum::List(description.urls.iter().map(|url| Datum::str(url.as_str())).collect()),
-            ),
-            ("isolation".into(), Datum::str(setting.name.as_str())),
-            ("workload".into(), Datum::from(options.workload.name)),
-            ("sessions".into(), Datum::Int(options.shape.sessions.into())),
-            ("seed".into(), Datum::uint(options.shape.seed)),
-        ]))?;
+        let recorder = recorder?;
+        recorder.note(&about(options, description, setting))?;
         Ok(recorder)
     };
-    begin().map_err(|error| Failure::about(out, &error))
+    match begin() {
+        Ok(recorder) => Ok((out, recorder)),
+        Err(error) => Err(Failure::about(&out, &error)),
+    }
+}
+
+/// A file of a name that is not taken, not even by another run that starts now.
+fn new_file(
+    options: &Options,
+    description: &Description,
+    setting: &Setting,
+) -> (PathBuf, std::io::Result<Recorder>) {
+    let plain = |text: &str| {
+        text.to_lowercase().replace(|char: char| !char.is_ascii_alphanumeric() && char != '-', "-")
+    };
+    let (product, isolation) = (plain(&description.product), plain(&setting.name));
+    let name = format!("run-{product}-{isolation}-{}-{}", options.workload.name, options.shape.seed);
+    let numbered = (2..).map(|number| PathBuf::from(format!("{name}-{number}.jsonl")));
+    let mut names = std::iter::once(PathBuf::from(format!("{name}.jsonl"))).chain(numbered);
+    loop {
+        let path = names.next().unwrap_or_default();
+        match Recorder::create_new(&path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            created => return (path, created),
+        }
+    }
+}
+
+fn about(options: &Options, description: &Description, setting: &Setting) -> Datum {
+    Datum::row(vec![
+        ("database".into(), Datum::str(format!("{} {}", description.product, description.version))),
+        ("urls".into(), Datum::List(description.urls.iter().map(|url| Datum::str(url.as_str())).collect())),
+        ("isolation".into(), Datum::str(setting.name.as_str())),
+        ("workload".into(), Datum::from(options.workload.name)),
+        ("sessions".into(), Datum::Int(options.shape.sessions.into())),
+        ("seed".into(), Datum::uint(options.shape.seed)),
+    ])
 }
 
 fn drive(
-    options: &Options,
-    database: &dyn Database,
-    setting: &Setting,
+    job: &Job<'_>,
     recorder: Option<&Recorder>,
     server: Option<&mut Server>,
     progress: &Progress,
 ) -> Result<Summary, Failure> {
-    let workload = options.build().map_err(Failure::new)?;
-    let job = options.job(database, setting, workload.as_ref());
     let control = Control { is_stopped: &interrupt::is_asked, progress: &|now| progress.set(&sentence(now)) };
     progress.set("creating the tables");
-    let summary = interrupt::while_deciding(|| ::run::run(&job, recorder, server, &control));
+    let summary = interrupt::while_deciding(|| ::run::run(job, recorder, server, &control));
     // Whoever ends a run still wants to know what it showed.
     interrupt::forget();
-    summary.map_err(|error| match error {
-        RunError::Database(sentence) => Failure::new(sentence),
-        RunError::Recording(_) => Failure::new(error.to_string()),
-    })
+    summary.map_err(not_run)
+}
+
+fn not_run(error: RunError) -> Failure {
+    Failure::new(visible(&error.to_string()))
 }
 
 fn sentence(now: &::run::Progress) -> String {
