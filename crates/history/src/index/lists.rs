@@ -88,6 +88,10 @@ impl Index {
                 }
             }
         }
+        if let Some(range) = range_over_list(history, &is_list) {
+            self.unindexed = self.unindexed.or(Some(range));
+            return None;
+        }
         let starts_empty = |key: KeyId| history.initial().value_of(key) == Some(ValueId::NIL);
         let lists = (0..is_list.len()).filter(|&key| is_list[key] == Some(true)).map(KeyId::from_index);
         if let Some(key) = lists.into_iter().find(|&key| !starts_empty(key)) {
@@ -189,6 +193,20 @@ fn kind_of_repeat(list: &[ValueId], place: usize) -> FindingKind {
         true => FindingKind::DuplicatedElement,
         false => FindingKind::IntermediateRead,
     }
+}
+
+/// A read of a range that a list is in: what it should have returned of a list is not said.
+fn range_over_list(history: &History, is_list: &[Option<bool>]) -> Option<OpId> {
+    let lists = (0..is_list.len()).filter(|&key| is_list[key] == Some(true)).map(KeyId::from_index);
+    let lists: Vec<KeyId> = lists.collect();
+    let is_over_list = |op: &Op<'_>| match op {
+        Op::RangeRead(range) if range.rows.is_some() => {
+            lists.iter().any(|&key| range.contains(history.keys().original(key)))
+        }
+        _ => false,
+    };
+    let mut ops = history.txns().flat_map(|txn| history.ops(txn));
+    ops.find(|(_, op)| is_over_list(op)).map(|(id, _)| id)
 }
 
 fn first_of_list(history: &History) -> Option<OpId> {
