@@ -58,12 +58,13 @@ fn serial_run() -> (History, Vec<TxnId>) {
     for number in 0..TXNS {
         builder.begin(sessions[(number % SESSIONS) as usize]);
         let start = i64::from(number) * 10;
-        builder.set_times(TxnTimes {
+        let times = builder.set_times(TxnTimes {
             begin_request: Some(start),
             begin_response: Some(start + 1),
             commit_request: Some(start + 2),
             commit_response: Some(start + 3),
         });
+        times.expect("they run forwards");
         for op in 0..OPS {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let key = (random >> 40) as usize % KEYS as usize;

@@ -15,6 +15,7 @@ use crate::{Certificate, Flaw, Level, observe, replay, rules, times};
 /// The verdict is the certificate's own: [`Certificate::Holds`] or [`Certificate::Violated`].
 pub fn check(history: &History, level: &Level, certificate: &Certificate) -> Result<(), Flaw> {
     times::refuse_senseless(level)?;
+    times::refuse_without_clock(history, level)?;
     observe::refuse_unsupported(history, level)?;
     match certificate {
         Certificate::Holds { order, committed_unknown } => {

@@ -284,7 +284,8 @@ impl<'h> Facts<'h> {
 
     fn may_come_from(&self, read: &Read, write: &Write) -> bool {
         let seen = if self.history.has_versions() { self.history.op_version(read.op) } else { None };
-        let is_version = seen.is_none() || seen == write.version;
+        // A write whose version was not recorded may have any.
+        let is_version = seen.is_none() || write.version.is_none() || seen == write.version;
         read.is_possible && write.txn != read.txn && self.fits(read.look, write) && is_version
     }
 

@@ -64,6 +64,9 @@ impl Level {
     /// Everyone sees a prefix of one order of commits; respects sessions.
     pub const PREFIX: Self = Self::new(Core::Prefix, true, RealTime::Ignored);
 
+    /// The largest clock skew that a certificate may assume: 73 years in nanoseconds.
+    pub const LARGEST_CLOCK_SKEW: i64 = i64::MAX / 4;
+
     /// All named levels, strongest first within a family.
     pub const NAMED: [(&'static str, Self); 9] = [
         ("strict-serializable", Self::STRICT_SERIALIZABLE),
@@ -91,6 +94,11 @@ impl Level {
     /// The same level with another skew.
     pub const fn with_clock_skew(self, clock_skew: i64) -> Self {
         Self { clock_skew, ..self }
+    }
+
+    /// Whether the level respects real time, so that a history without times has no certificates for it.
+    pub const fn needs_times(&self) -> bool {
+        !matches!(self.real_time, RealTime::Ignored)
     }
 
     /// The skew with which real time puts whoever ended before another began before it, if it does: then what a

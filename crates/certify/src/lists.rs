@@ -1,6 +1,6 @@
 //! Lists, as the checker sees them: who appended an element, and whether a list is made of whole appends.
 
-use history::{History, KeyId, Op, OpId, Outcome, TxnId, ValueId};
+use history::{History, KeyId, Op, OpId, Outcome, RangeRead, TxnId, ValueId};
 
 use crate::observe::outside_of;
 use crate::{Flaw, Place};
@@ -14,11 +14,13 @@ impl Appenders {
         let mut all: Vec<(KeyId, ValueId, TxnId, OpId)> = Vec::new();
         let mut others: Vec<(KeyId, OpId)> = Vec::new();
         let mut lists: Vec<KeyId> = Vec::new();
+        let mut ranges: Vec<(OpId, &RangeRead)> = Vec::new();
         for (id, op) in history.txns().flat_map(|txn| history.ops(txn)) {
             match op {
                 Op::Append { key, value } => all.push((key, value, history.txn_of(id), id)),
                 Op::ReadList { key, list: Some(_) } => lists.push(key),
                 Op::Read { key, value: Some(_) } => others.push((key, id)),
+                Op::RangeRead(range) if range.rows.is_some() => ranges.push((id, range)),
                 Op::Write { key, .. } | Op::Insert { key, .. } | Op::Delete { key, .. } => {
                     others.push((key, id))
                 }
@@ -32,6 +34,11 @@ impl Appenders {
         let is_list = |key: KeyId| lists.binary_search(&key).is_ok();
         if let Some(&(_, op)) = others.iter().find(|&&(key, _)| is_list(key)) {
             return refuse(op, "certificates for keys that are lists and values are not supported yet");
+        }
+        let is_over_list =
+            |range: &RangeRead| lists.iter().any(|&key| range.contains(history.keys().original(key)));
+        if let Some(&(op, _)) = ranges.iter().find(|(_, range)| is_over_list(range)) {
+            return refuse(op, "certificates for ranges of keys that are lists are not supported yet");
         }
         if lists.iter().any(|&key| history.initial().value_of(key) != Some(ValueId::NIL)) {
             return Err(Flaw::new(

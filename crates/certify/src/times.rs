@@ -3,10 +3,9 @@
 //! A begin lies between its request and the first thing that its client learned or did afterwards; a commit between the
 //! last thing that its client did before and the response. The outcome of an unknown transaction was never heard, so
 //! nothing ends its commit, whatever the recorder wrote down as the time at which the client gave up.
-//! Where clocks ran backwards inside a transaction, a response is taken no earlier than what it answers, so that "before"
-//! is always an order.
+//! The times of a session never run backwards (`history::Builder` refuses them), so that "before" is always an order.
 
-use history::{History, Outcome, TxnId, TxnTimes};
+use history::{Clock, History, Outcome, TxnId, TxnTimes};
 
 use crate::{Core, Flaw, Level, Node, Place, RealTime};
 
@@ -31,26 +30,17 @@ pub(crate) fn interval(history: &History, txn: TxnId, node: Node, events_per_txn
 }
 
 fn whole(times: &TxnTimes) -> Interval {
-    Interval { request: times.begin_request, response: commit(times).response }
+    Interval { request: times.begin_request, response: times.commit_response }
 }
 
 fn begin(times: &TxnTimes) -> Interval {
-    let answered = times.begin_response.or(times.commit_request).or(times.commit_response);
-    Interval {
-        request: times.begin_request,
-        response: answered.map(|response| at_least(response, times.begin_request)),
-    }
+    let response = times.begin_response.or(times.commit_request).or(times.commit_response);
+    Interval { request: times.begin_request, response }
 }
 
 fn commit(times: &TxnTimes) -> Interval {
     let request = times.commit_request.or(times.begin_response).or(times.begin_request);
-    let response =
-        times.commit_response.map(|response| at_least(at_least(response, request), times.begin_request));
-    Interval { request, response }
-}
-
-fn at_least(time: i64, floor: Option<i64>) -> i64 {
-    floor.map_or(time, |floor| time.max(floor))
+    Interval { request, response: times.commit_response }
 }
 
 /// Whether a response is before a request by more than the skew.
@@ -79,8 +69,24 @@ pub(crate) fn refuse_senseless(level: &Level) -> Result<(), Flaw> {
         let why = format!("real time {:?} has no meaning for the core {:?}", level.real_time, level.core);
         return Err(Flaw::new(Place::Level, why));
     }
-    if level.clock_skew < 0 {
-        let why = format!("the clock skew {} is negative", level.clock_skew);
+    if !(0..=Level::LARGEST_CLOCK_SKEW).contains(&level.clock_skew) {
+        let (skew, largest) = (level.clock_skew, Level::LARGEST_CLOCK_SKEW);
+        let why = format!("the clock skew is {skew}, and must be from 0 to {largest}");
+        return Err(Flaw::new(Place::Level, why));
+    }
+    Ok(())
+}
+
+/// Refuses real time where the history has no clock, and a skew where it has one clock for all.
+pub(crate) fn refuse_without_clock(history: &History, level: &Level) -> Result<(), Flaw> {
+    if level.needs_times() && !history.has_times() {
+        return Err(Flaw::new(Place::Level, "it respects real time, and the history has no times"));
+    }
+    if level.clock_skew != 0 && history.clock() == Clock::Position {
+        let why = format!(
+            "the clock skew is {}, and the times of the history are places in one recording, which have no skew",
+            level.clock_skew
+        );
         return Err(Flaw::new(Place::Level, why));
     }
     Ok(())

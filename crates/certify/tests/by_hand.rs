@@ -176,9 +176,32 @@ fn real_time_counts_beyond_the_skew() {
     fails(&history, skewed, &proof, "step 0: the first event is not before the second in real time");
     passes(&history, skewed, &holds("t1 t0", ""));
     fails(&history, exact, &holds("t1 t0", ""), "order, entry 1: it is before entry 0 in real time");
-    fails(&history, exact.with_clock_skew(-1), &holds("t1 t0", ""), "level: the clock skew -1 is negative");
+    for skew in [-1, i64::MIN, Level::LARGEST_CLOCK_SKEW + 1, i64::MAX] {
+        let expected = format!("level: the clock skew is {skew}, and must be from 0 to 2305843009213693951");
+        fails(&history, exact.with_clock_skew(skew), &holds("t1 t0", ""), &expected);
+    }
     let senseless = Level { core: certify::Core::Snapshot, ..exact };
     fails(&history, senseless, &holds("b1 c1 b0 c0", ""), "level: real time Strict has no meaning");
+}
+
+#[test]
+fn real_time_needs_a_clock_and_a_skew_needs_two() {
+    let timeless = history("a: w(x)=1\nb: r(x)=0");
+    passes(&timeless, Level::SESSION_SERIALIZABLE, &holds("t1 t0", ""));
+    fails(
+        &timeless,
+        Level::STRICT_SERIALIZABLE,
+        &holds("t1 t0", ""),
+        "level: it respects real time, and the history has no times",
+    );
+    let recorded = history("clock position\na: w(x)=1 @[0,1]\nb: r(x)=0 @[3,4]");
+    fails(&recorded, Level::STRICT_SERIALIZABLE, &holds("t1 t0", ""), "order, entry 1: it is before entry 0");
+    fails(
+        &recorded,
+        Level::STRICT_SERIALIZABLE.with_clock_skew(2),
+        &holds("t1 t0", ""),
+        "level: the clock skew is 2, and the times of the history are places in one recording",
+    );
 }
 
 #[test]

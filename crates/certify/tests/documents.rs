@@ -136,3 +136,95 @@ fn any_bytes_give_a_document_or_an_error() {
     assert!(outcomes[0] > outcomes[1] * 20, "{outcomes:?}");
     assert!(read(&b"[".repeat(100_000)).is_err(), "nesting is limited");
 }
+
+/// What the form of the file does not allow is an error, whatever it would mean.
+#[test]
+fn the_form_of_a_file_is_attacked() {
+    refused(
+        "\"verdict\": \"holds\"",
+        "\"verdict\": \"holds\", \"verdict\": \"holds\"",
+        "duplicate field `verdict`",
+    );
+    refused(
+        "\"isoscope_certificate\": 1",
+        "\"isoscope_certificate\": 1, \"isoscope_certificate\": 1",
+        "duplicate field",
+    );
+    refused("\"sessions\": false, ", "", "missing field `sessions`");
+    refused("\"clock_skew\": 0", "\"clock_skew\": 0, \"clock_skew\": 0", "duplicate field `clock_skew`");
+    refused("\"clock_skew\": 0", "\"clock_skew\": 0.5", "expected i64");
+    refused("\"clock_skew\": 0", "\"clock_skew\": 9223372036854775808", "expected i64");
+    refused("\"clock_skew\": 0", "\"clock_skew\": \"0\"", "expected i64");
+    refused("\"committed_unknown\": []", "\"committed_unknown\": [4294967296]", "expected u32");
+    refused("\"committed_unknown\": []", "\"committed_unknown\": [-1]", "expected u32");
+    refused("\"committed_unknown\": [],", "", "needs order and committed_unknown");
+    refused(
+        "\"committed_unknown\": []",
+        "\"committed_unknown\": [], \"keys\": [0]",
+        "neither steps nor keys",
+    );
+    refused(
+        "\"committed_unknown\": []",
+        "\"committed_unknown\": [], \"steps\": []",
+        "neither steps nor keys",
+    );
+    refused("\"read\": 1", "\"read\": 1, \"read\": 1", "duplicate field `read`");
+    refused("\"read\": 1", "\"read\": 4294967296", "expected u32");
+    refused("\"read\": 1", "\"read\": 1, \"why\": 1", "unknown field `why`");
+    refused("\"clause\": [\"r1=init\"]", "\"clause\": \"r1=init\"", "expected a sequence");
+    refused(
+        "\"from\": [0, 1, 2, 3]",
+        "\"from\": [0, 1, 2, 3], \"steps\": []",
+        "only the rule case has steps",
+    );
+    refused("\"clause\": []}]}", "\"clause\": []}]} {}", "trailing characters");
+    refused("r1=init", "r4294967296=init", "expected a literal");
+    refused("r1=init", "r1.4294967296=init", "expected a literal");
+    refused("r1=init", "!!r1=init", "expected a literal");
+    refused("r1=init", "took1.2.3.4", "expected a literal");
+}
+
+/// A case within cases, as deep as one likes, is an error and no overflow of the stack.
+#[test]
+fn cases_in_cases_are_refused() {
+    let (_, certificates) = documented();
+    let from = "{\"rule\": \"sources\", \"read\": 1, \"clause\": [\"r1=init\"]}";
+    let violated = certificates.iter().find(|text| text.contains(from)).unwrap();
+    for depth in [2, 10, 100, 1_000, 100_000] {
+        let opened = "{\"rule\": \"case\", \"clause\": [], \"steps\": [".repeat(depth);
+        let nested = format!("{opened}{}", "]}".repeat(depth));
+        let error = read(violated.replacen(from, &nested, 1).as_bytes()).unwrap_err().to_string();
+        assert!(error.contains("is no part of a case") || error.contains("recursion limit"), "{error}");
+    }
+}
+
+/// Numbers that name nothing, and lists that are longer than the history has room for, are refused by the checker.
+#[test]
+fn what_a_certificate_names_must_be_there() {
+    let (history, certificates) = documented();
+    let refused = |from: &str, to: &str| {
+        let text = certificates.iter().find(|text| text.contains(from)).unwrap().replacen(from, to, 1);
+        let checked = read(text.as_bytes()).unwrap().check(&history);
+        assert!(matches!(checked, Err(Error::Flaw(_))), "{from} to {to}: {checked:?}");
+    };
+    for number in ["2", "6", "4294967295", "2147483647"] {
+        refused("\"read\": 1", &format!("\"read\": {number}"));
+        refused("\"r1=init\"", &format!("\"r{number}=init\""));
+        refused("\"r1=init\"", &format!("\"r1.{number}=init\""));
+        refused("\"r1=init\"", &format!("\"r1=t{number}\""));
+        refused("\"r1=init\"", &format!("\"in{number}\""));
+        refused("\"r1=init\"", &format!("\"took{number}.{number}.{number}\""));
+        refused("\"from\": [0,", &format!("\"from\": [{number}, 0,"));
+        refused("\"committed_unknown\": []", &format!("\"committed_unknown\": [{number}]"));
+        refused("\"verdict\": \"violated\"", &format!("\"keys\": [{number}], \"verdict\": \"violated\""));
+        for rule in ["internal", "listed", "list_order", "row_count"] {
+            refused("\"sources\", \"read\": 1", &format!("\"{rule}\", \"read\": {number}"));
+        }
+    }
+    refused("\"b0\"", "\"b2147483646\"");
+    let many = format!("{}\"b0\"", "\"b0\", ".repeat(100_000));
+    refused("\"b0\"", &many);
+    let many = format!("{}\"r1=init\"", "\"r1=init\", ".repeat(100_000));
+    let text = certificates[1].replacen("\"r1=init\"", &many, 1);
+    assert!(read(text.as_bytes()).unwrap().check(&history).is_ok(), "a clause is a set of literals");
+}

@@ -195,6 +195,42 @@ fn a_violation_can_be_checked_by_someone_else() {
 }
 
 #[test]
+fn the_clock_skew_that_a_certificate_assumes_is_told_and_can_be_refused() {
+    let folder = Folder::with(&[("h.txt", "a: w(x)=1 @[0,1]\nb: r(x)=0 @[3,4]\n")]);
+    assert!(folder.run("check h.txt --level strict-serializable").ends_with("--- exit 1\n"));
+    folder.run("check h.txt --level strict-serializable --clock-skew 1s --certificate c.json");
+    expect![[r#"
+        h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
+
+          holds      strict-serializable, clock skew 1s, proved by an order of 2 events
+
+          This verdict assumes that the clocks of two clients may be 1s apart.
+          Give --clock-skew 1s to accept that, or --clock-skew 0 to refuse it.
+        --- exit 0
+    "#]]
+    .assert_eq(&folder.run("certify h.txt c.json"));
+    expect![[r#"
+        h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
+
+          holds      strict-serializable, clock skew 1s, proved by an order of 2 events
+        --- exit 0
+    "#]]
+    .assert_eq(&folder.run("certify h.txt c.json --level strict-serializable --clock-skew 1000ms"));
+    expect![[r#"
+        isoscope: c.json: expected a certificate with a clock skew of 0, found one with 1s
+        --- exit 2
+    "#]]
+    .assert_eq(&folder.run("certify h.txt c.json --clock-skew 0"));
+    expect![[r#"
+        isoscope: c.json: expected a certificate for serializable, found one for strict-serializable
+        --- exit 2
+    "#]]
+    .assert_eq(&folder.run("certify h.txt c.json --level serializable"));
+    let json = folder.run("certify h.txt c.json --json");
+    assert!(json.contains("\"clock_skew\": 1000000000"), "{json}");
+}
+
+#[test]
 fn equal_seeds_give_equal_histories() {
     let folder = Folder::with(&[]);
     let generate = |seed: u32| {

@@ -58,6 +58,16 @@ fn greet(words: &[String], url: &Url) -> Result<(Process, Hello), Failure> {
     Ok((process, hello))
 }
 
+/// Whether a line is an answer to `hello` as `docs/exec.md` describes it.
+pub fn is_exec_hello(line: &[u8]) -> bool {
+    serde_json::from_slice(line).is_ok_and(|said| Hello::read(&said).is_some())
+}
+
+/// What a line of the protocol answers to a statement; `None` if it is no answer to it.
+pub fn read_exec_answer(statement: &Statement, line: &[u8]) -> Option<Answer> {
+    answer(statement, &serde_json::from_slice(line).ok()?)
+}
+
 impl Hello {
     fn read(said: &Value) -> Option<Self> {
         let text = |name: &str| said.get(name).and_then(Value::as_str).map(str::to_owned);

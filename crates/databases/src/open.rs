@@ -1,9 +1,12 @@
 //! From a URL to its driver.
 
 use crate::exec::Exec;
+#[cfg(feature = "drivers")]
 use crate::mysql::Mysql;
+#[cfg(feature = "drivers")]
 use crate::postgres::Postgres;
 use crate::sim::Sim;
+#[cfg(feature = "drivers")]
 use crate::sqlite::Sqlite;
 use crate::{Database, Failure, Url};
 
@@ -29,7 +32,9 @@ pub fn open(urls: &[Url]) -> Result<Box<dyn Database>, Failure> {
         return Err(Failure::refused(format!("{first} and {other} are not nodes of one database")));
     }
     match first.scheme() {
+        #[cfg(feature = "drivers")]
         "postgres" | "postgresql" => Ok(Box::new(Postgres::open(urls)?)),
+        #[cfg(feature = "drivers")]
         "mysql" | "mariadb" => Ok(Box::new(Mysql::open(urls)?)),
         _ if urls.len() > 1 => {
             Err(Failure::refused(format!("{first} has no nodes: only servers may have several URLs")))
@@ -52,9 +57,12 @@ fn open_here(url: &Url) -> Result<Box<dyn Database>, Failure> {
                  {scheme}:test.db for one in the current folder, or {scheme}:///tmp/test.db"
             )))
         }
+        #[cfg(feature = "drivers")]
         "sqlite" => Ok(Box::new(Sqlite::open(url)?)),
         "exec" => Ok(Box::new(Exec::open(url)?)),
+        #[cfg(feature = "drivers")]
         "fjall" => Ok(Box::new(crate::fjall::open(url)?)),
+        #[cfg(feature = "drivers")]
         "redb" => Ok(Box::new(crate::redb::open(url)?)),
         "sim" => Ok(Box::new(Sim::open(url)?)),
         #[cfg(feature = "duckdb")]

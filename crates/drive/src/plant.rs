@@ -226,7 +226,7 @@ fn rewrite(history: &History, planted: Planted, transactions: &[TxnId]) -> Histo
         if let Some(name) = history.txn_name(txn) {
             builder.name_txn(name);
         }
-        builder.set_times(history.times(txn));
+        builder.set_times(history.times(txn)).expect(COPIED);
         for op in history.op_range(txn) {
             copy_op(history, OpId(op), &mut builder);
         }
@@ -256,6 +256,9 @@ fn empty_copy(history: &History) -> Builder {
     builder
 }
 
+/// Why copied times are accepted.
+const COPIED: &str = "the times of a history do not run backwards";
+
 fn copy_op(history: &History, op: OpId, builder: &mut Builder) {
     builder.op(history.op(op));
     if history.is_failed(op) {
@@ -263,7 +266,7 @@ fn copy_op(history: &History, op: OpId, builder: &mut Builder) {
     }
     let times = history.op_times(op);
     if times != history::OpTimes::default() {
-        builder.set_op_times(times);
+        builder.set_op_times(times).expect(COPIED);
     }
     if let Some(version) = history.op_version(op) {
         builder.set_op_version(version);

@@ -35,7 +35,7 @@ fn operation(builder: &mut Builder, word: &str) {
     if let Some(times) = word.strip_prefix('@') {
         let (start, end) = times.split_once('-').unwrap();
         let times = TxnTimes::span(start.parse().unwrap(), Some(end.parse().unwrap()));
-        return builder.set_times(times);
+        return builder.set_times(times).unwrap();
     }
     let (key, value) = word[2..].split_once(")=").unwrap();
     let key = builder.keys.intern(key.into());

@@ -90,6 +90,8 @@ fn values_of(head: &[u8]) -> Option<Values> {
     loop {
         let word = |number: usize| word_at(head, place + 1 + 8 * number);
         let length = match head.get(place) {
+            // A delete has its own write id whether write ids are recorded or not.
+            Some(b'W') if word(0) == Some(DELETED) => WRITE_BYTES,
             Some(b'W') => return word(0).map(of_write_id).or(from_read),
             Some(b'R') => {
                 let is_initial = |id| matches!(id, INITIAL | ABSENT);
@@ -147,7 +149,10 @@ impl Reader {
             let txn_id = self.begin(source, session, begin_bytes, &mut times)?;
             while self.op(source, txn_id)? {}
             commit(source, txn_id, begin_bytes, &mut times)?;
-            self.builder.set_times(times);
+            let times = self.builder.set_times(times);
+            times.map_err(|backwards| {
+                Error::backwards(source.file(), Place::Byte(source.offset()), &backwards)
+            })?;
             self.builder.end(Outcome::Committed);
             source.check_memory(&self.builder)?;
         }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use history::Backwards;
+
 /// What sort of failure it is, so that a caller can tell a limit from bad input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ErrorKind {
@@ -50,6 +52,11 @@ impl Error {
     /// The content at a place is not what its format says; both texts read on after "expected" and "found".
     pub fn input(file: &str, place: Place, expected: impl Into<String>, found: impl Into<String>) -> Self {
         Self::new(ErrorKind::Input, file, place, expected, found)
+    }
+
+    /// The times at a place run backwards.
+    pub fn backwards(file: &str, place: Place, backwards: &Backwards) -> Self {
+        Self::input(file, place, backwards.expected(), backwards.found()).with_hint(Backwards::HINT)
     }
 
     /// The operating system's answer.

@@ -112,19 +112,22 @@ fn without(history: &History, initial: TxnId) -> History {
     builder.finish()
 }
 
+/// Why copied times are accepted.
+const COPIED: &str = "the times of a history do not run backwards";
+
 fn copy_txn(history: &History, txn: TxnId, builder: &mut Builder, session: SessionId) {
     builder.begin(session);
     if let Some(name) = history.txn_name(txn) {
         builder.name_txn(name);
     }
-    builder.set_times(history.times(txn));
+    builder.set_times(history.times(txn)).expect(COPIED);
     for op in history.op_range(txn).map(OpId) {
         builder.op(history.op(op));
         if history.is_failed(op) {
             builder.mark_failed();
         }
         if history.has_op_times() {
-            builder.set_op_times(history.op_times(op));
+            builder.set_op_times(history.op_times(op)).expect(COPIED);
         }
         if let Some(version) = history.op_version(op) {
             builder.set_op_version(version);

@@ -1,7 +1,8 @@
 //! A history as reads and writes of registers, for the formats that know nothing else.
 //!
-//! One pass counts what a format cannot hold, before a byte is written. What no verdict of a session-based level
-//! depends on is left out with a named warning; the rest is an error, or in lossy mode a named warning too.
+//! One pass counts what a format cannot hold, before a byte is written. What no verdict depends on is left out with a
+//! named warning, and so are all times (without any, levels of real time cannot be asked); the rest is an error, or in
+//! lossy mode a named warning too.
 
 use history::{History, KeyId, Op, OpId, Outcome, TxnId, ValueId};
 
@@ -144,6 +145,7 @@ impl Losses {
             ("operations-dropped", self.other_ops, "operations on lists, ranges or predicates"),
             ("unknown-outcomes", self.unknown, "transactions of unknown outcome"),
             ("aborted-dropped", unless(abilities.aborted, self.aborted), "aborted transactions"),
+            ("versions-dropped", self.versions, "versions of operations"),
         ];
         let light = [
             ("empty-dropped", unless(abilities.empty_txns, self.empty), "transactions without operations"),
@@ -152,7 +154,6 @@ impl Losses {
             ("kinds-merged", self.inserts_and_deletes, "inserts and deletes other than as writes"),
             ("times-dropped", unless(abilities.times, self.times), "times of transactions"),
             ("op-times-dropped", self.op_times, "times of operations"),
-            ("versions-dropped", self.versions, "versions of operations"),
             ("names-dropped", unless(abilities.names, self.names), "names of sessions and transactions"),
         ];
         let loss = |is_grave| move |(name, count, what)| Loss { is_grave, name, count, what };

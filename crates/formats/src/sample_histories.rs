@@ -91,7 +91,7 @@ fn random_float(random: &mut Random) -> u64 {
 
 /// Any history.
 pub fn random_history(seed: u64) -> History {
-    let mut generator = Generator { random: Random(seed), builder: Builder::new() };
+    let mut generator = Generator { random: Random(seed), builder: Builder::new(), now: -10 };
     generator.initial_state();
     let sessions = generator.sessions();
     for _ in 0..generator.random.below(8) {
@@ -106,6 +106,8 @@ pub fn random_history(seed: u64) -> History {
 struct Generator {
     random: Random,
     builder: Builder,
+    /// The clock of all sessions.
+    now: i64,
 }
 
 impl Generator {
@@ -168,14 +170,18 @@ impl Generator {
         }
         if self.random.one_in(2) {
             let times = self.txn_times();
-            self.builder.set_times(times);
+            self.builder.set_times(times).expect("the clock of all sessions runs forwards");
         }
         let outcome = self.random.pick(&[Outcome::Committed, Outcome::Aborted, Outcome::Unknown]);
         self.builder.end(outcome);
     }
 
     fn txn_times(&mut self) -> TxnTimes {
-        let mut time = || self.random.maybe(|random| random.below(1000) as i64 - 10);
+        let (random, now) = (&mut self.random, &mut self.now);
+        let mut time = || {
+            *now += random.below(3) as i64;
+            random.maybe(|_| *now)
+        };
         TxnTimes {
             begin_request: time(),
             begin_response: time(),
@@ -187,8 +193,9 @@ impl Generator {
     fn attributes(&mut self) {
         if self.random.one_in(4) {
             let time = |random: &mut Random| random.next() as i64 >> 1;
-            let times = OpTimes { request: self.random.maybe(time), response: self.random.maybe(time) };
-            self.builder.set_op_times(times);
+            let (request, response) = (self.random.maybe(time), self.random.maybe(time));
+            let times = OpTimes { request, response: response.max(response.and(request)) };
+            self.builder.set_op_times(times).expect("the response is not before the request");
         }
         if self.random.one_in(4) {
             let version = self.random.below(100) as i64 - 50;

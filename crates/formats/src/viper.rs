@@ -11,8 +11,8 @@ mod array_op;
 mod object_op;
 
 use history::{
-    Bound, Builder, Datum, InitialDefault, InitialState, OpTimes, Outcome, RangeRead, Row, SessionId,
-    TxnTimes, ValueId,
+    Backwards, Bound, Builder, Datum, InitialDefault, InitialState, OpTimes, Outcome, RangeRead, Row,
+    SessionId, TxnTimes, ValueId,
 };
 
 use crate::error::Error;
@@ -95,7 +95,9 @@ impl Reader {
                 self.take_initial(&mut json)?;
             } else {
                 let session = *session.get_or_insert_with(|| new_session(&mut self.builder, &name));
-                self.add_txn(session, line.times);
+                let place = json.place();
+                self.add_txn(session, line.times)
+                    .map_err(|backwards| Error::backwards(json.source.file(), place, &backwards))?;
             }
             json.source.check_memory(&self.builder)?;
         }
@@ -154,13 +156,14 @@ impl Reader {
         self.waiting.push(Waiting { op, is_failed, times: OpTimes::default() });
     }
 
-    fn add_txn(&mut self, session: SessionId, times: TxnTimes) {
+    fn add_txn(&mut self, session: SessionId, times: TxnTimes) -> Result<(), Backwards> {
         self.builder.begin(session);
-        self.builder.set_times(times);
+        self.builder.set_times(times)?;
         for waiting in self.waiting.drain(..) {
-            add_op(&mut self.builder, waiting);
+            add_op(&mut self.builder, waiting)?;
         }
         self.builder.end(Outcome::Committed);
+        Ok(())
     }
 
     fn take_initial(&mut self, json: &mut Json<'_, '_>) -> Result<(), Error> {
@@ -254,7 +257,7 @@ fn new_session(builder: &mut Builder, name: &Option<Datum>) -> SessionId {
     }
 }
 
-fn add_op(builder: &mut Builder, waiting: Waiting) {
+fn add_op(builder: &mut Builder, waiting: Waiting) -> Result<(), Backwards> {
     let mut key_of = |key: Datum| builder.keys.intern(key);
     match waiting.op {
         ViperOp::Read(key, value) => {
@@ -282,8 +285,9 @@ fn add_op(builder: &mut Builder, waiting: Waiting) {
     if waiting.is_failed {
         builder.mark_failed();
     }
-    if waiting.times != OpTimes::default() {
-        builder.set_op_times(waiting.times);
+    match waiting.times == OpTimes::default() {
+        true => Ok(()),
+        false => builder.set_op_times(waiting.times),
     }
 }
 

@@ -4,9 +4,9 @@
 //! counting sort, and does nothing when they already are.
 
 use crate::model::{OpColumns, OpKind, SideTables, TxnColumns};
-use crate::times::{NO_TIME, pack};
+use crate::times::{NO_TIME, SessionClocks, pack};
 use crate::{
-    Clock, Datum, History, InitialState, KeyId, Keys, Op, OpId, OpTimes, Outcome, PredicateRead,
+    Backwards, Clock, Datum, History, InitialState, KeyId, Keys, Op, OpId, OpTimes, Outcome, PredicateRead,
     PredicateWrite, RangeRead, SessionId, TxnTimes, ValueId, Values,
 };
 
@@ -27,6 +27,7 @@ pub struct Builder {
     txns: TxnColumns,
     ops: OpColumns,
     side: SideTables,
+    session_clocks: SessionClocks,
     is_open: bool,
 }
 
@@ -49,6 +50,7 @@ impl Builder {
             txns: TxnColumns { first_op: vec![0], ..TxnColumns::default() },
             ops: OpColumns::default(),
             side: SideTables { list_start: vec![0], ..SideTables::default() },
+            session_clocks: SessionClocks::default(),
             is_open: false,
         }
     }
@@ -121,12 +123,17 @@ impl Builder {
         self.txns.name[row] = name;
     }
 
-    /// Gives the open transaction its times.
-    pub fn set_times(&mut self, times: TxnTimes) {
+    /// Gives the open transaction its times, unless they run backwards or begin before the transaction before it in
+    /// its session ended: then the history is not one that a client can have recorded.
+    pub fn set_times(&mut self, times: TxnTimes) -> Result<(), Backwards> {
         if times.is_empty() {
-            return;
+            return Ok(());
         }
         let row = self.open_row();
+        let mut clocks = std::mem::take(&mut self.session_clocks);
+        let advanced = clocks.advance(self.txns.session[row].index(), &times, || self.label(row));
+        self.session_clocks = clocks;
+        advanced?;
         self.txns.times.resize(row + 1, [NO_TIME; 4]);
         self.txns.times[row] = [
             pack(times.begin_request),
@@ -134,6 +141,22 @@ impl Builder {
             pack(times.commit_request),
             pack(times.commit_response),
         ];
+        Ok(())
+    }
+
+    /// Leaves out the times of all transactions, for inputs whose times turn out to say nothing.
+    pub fn forget_times(&mut self) {
+        self.txns.times.clear();
+        self.session_clocks = SessionClocks::default();
+    }
+
+    /// What to call a transaction of which only its place in the input is known.
+    fn label(&self, row: usize) -> String {
+        match self.txns.name.get(row).map(|&name| self.values.original(name)) {
+            Some(Datum::Int(number)) => format!("T{number}"),
+            None | Some(Datum::Nil) => format!("transaction {} of the input", row + 1),
+            Some(name) => name.to_string(),
+        }
     }
 
     /// Closes the open transaction.
@@ -293,11 +316,13 @@ impl Builder {
         self.ops.failed.push(self.last_op());
     }
 
-    /// Gives the last operation its times.
-    pub fn set_op_times(&mut self, times: OpTimes) {
+    /// Gives the last operation its times, unless its response is before its request.
+    pub fn set_op_times(&mut self, times: OpTimes) -> Result<(), Backwards> {
+        times.check(|| self.label(self.txns.outcome.len()))?;
         let op = self.last_op().index();
         self.ops.times.resize(op + 1, (NO_TIME, NO_TIME));
         self.ops.times[op] = (pack(times.request), pack(times.response));
+        Ok(())
     }
 
     /// Gives the last operation the place of its version in its key's version order.
@@ -424,7 +449,7 @@ mod tests {
         let x = builder.keys.intern("x".into());
         for (session, value) in [(a, 1), (b, 2), (a, 3), (b, 4)] {
             builder.begin(session);
-            builder.set_times(TxnTimes::span(value, None));
+            builder.set_times(TxnTimes::span(value, None)).unwrap();
             let value = builder.values.intern_int(value);
             builder.write(x, value);
             if value == ValueId(3) {

@@ -35,5 +35,5 @@ pub use stories::{
     Alternative, Content, RowCount, Scope, Stories, Story, first_by_predicate, has_predicates,
 };
 pub use summary::Summary;
-pub use times::{Clock, OpTimes, TxnTimes};
+pub use times::{Backwards, Clock, Moment, OpTimes, TxnTimes};
 pub use visible::{is_steering, visible};

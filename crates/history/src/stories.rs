@@ -188,6 +188,7 @@ impl Stories {
         };
         let has_lists = |op: &Op<'_>| matches!(op, Op::Append { .. } | Op::ReadList { list: Some(_), .. });
         if history.initial().default == InitialDefault::UnknownButOne
+            || history.has_versions()
             || ops(history).any(|(_, op)| has_lists(&op))
             || ops(history).any(|(id, _)| history.has_versions() && history.op_version(id).is_some())
         {

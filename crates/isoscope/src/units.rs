@@ -84,6 +84,16 @@ pub fn duration(duration: Duration) -> String {
     format!("{} {unit}", three_digits(nanoseconds / scale))
 }
 
+/// A duration of nanoseconds without rounding, as [`parse_duration`] reads it: `5ms`, `1500us`, `0`.
+pub fn exact_duration(nanoseconds: i64) -> String {
+    const UNITS: [(&str, i64); 4] = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1000), ("ns", 1)];
+    let unit = UNITS.iter().find(|(_, scale)| nanoseconds % scale == 0);
+    match unit {
+        Some((name, scale)) if nanoseconds != 0 => format!("{}{name}", nanoseconds / scale),
+        _ => "0".into(),
+    }
+}
+
 /// A size with three digits and the unit that fits: `41.2 MB`.
 pub fn size(bytes: u64) -> String {
     let (scale, unit) = match bytes {
@@ -120,6 +130,16 @@ mod tests {
         assert_eq!(parse_duration("0"), Ok(Duration::ZERO));
         for wrong in ["", "5", "ms", "-5ms", "5 parsecs", "1..2s", "9999999999h"] {
             assert!(parse_duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_exact_duration_is_read_back_as_it_was() {
+        for (nanoseconds, text) in
+            [(0, "0"), (1, "1ns"), (1500, "1500ns"), (2_000_000_000, "2s"), (5_000_000, "5ms")]
+        {
+            assert_eq!(exact_duration(nanoseconds), text);
+            assert_eq!(parse_duration(text), Ok(Duration::from_nanos(nanoseconds as u64)));
         }
     }
 

@@ -101,7 +101,7 @@ impl SmallHistory {
         let ids: Vec<_> = sessions.iter().map(|_| builder.session()).collect();
         for txn in &self.txns {
             builder.begin(ids[sessions.binary_search(&txn.session).expect("every session is listed")]);
-            builder.set_times(txn.times.into());
+            builder.set_times(txn.times.into()).expect("the times of a session do not run backwards");
             for &(object, value) in &txn.reads {
                 builder.read(objects[object], builder_value(value));
             }

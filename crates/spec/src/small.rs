@@ -73,8 +73,7 @@ impl SmallTimes {
 
     /// The latest moment at which it can have begun: it had begun when it asked to commit, or heard that it had.
     fn latest_begin(&self) -> Option<i64> {
-        let latest = self.begin_response.or(self.commit_request).or(self.commit_response)?;
-        Some(self.begin_request.map_or(latest, |asked| latest.max(asked)))
+        self.begin_response.or(self.commit_request).or(self.commit_response)
     }
 
     /// The earliest moment at which it can have committed: not before it had begun.
@@ -82,12 +81,9 @@ impl SmallTimes {
         self.commit_request.or(self.begin_response).or(self.begin_request)
     }
 
-    /// The latest moment at which it can have committed; a clock that was set back does not make it earlier than what
-    /// was asked for.
+    /// The latest moment at which it can have committed.
     fn latest_commit(&self) -> Option<i64> {
-        let latest = self.commit_response?;
-        let asked = [self.begin_request, self.earliest_commit()].into_iter().flatten().max();
-        Some(asked.map_or(latest, |asked| latest.max(asked)))
+        self.commit_response
     }
 }
 

@@ -17,7 +17,7 @@ pub mod reference;
 mod shrink;
 mod sketch;
 
-pub use agree::{Answer, Disagreement, agree, agree_if_decided, assert_agrees};
+pub use agree::{Answer, Disagreement, agree, agree_if_decided, assert_agrees, has_certificates};
 pub use random::Random;
 pub use shrink::shrink;
 pub use sketch::{Sketch, SketchOp, SketchRow, SketchTxn, What};

@@ -3,7 +3,7 @@
 use certify::{Certificate, Level};
 use history::History;
 use testkit::generate::{self, Shape};
-use testkit::{Random, mutate, oracle, prove};
+use testkit::{Random, has_certificates, mutate, oracle, prove};
 
 /// How many histories to draw: a few thousand, or as many as `ISOSCOPE_SOAK` says.
 fn count(usual: u64) -> u64 {
@@ -18,9 +18,12 @@ fn question(seed: u64, most_txns: usize) -> (History, Level) {
     shape.most_txns = shape.most_txns.min(most_txns);
     shape.least_txns = 2;
     shape.unknown_initial = random.percent(20);
-    let (_, level) = *random.pick(&Level::NAMED);
-    let level = level.with_clock_skew(*random.pick(&[0, 0, 2, 5]));
-    (generate::sketch(&mut random, &shape).build(), level)
+    let levels: Vec<Level> = Level::NAMED.iter().map(|&(_, level)| level).collect();
+    let skew = *random.pick(&[0, 0, 2, 5]);
+    let history = generate::sketch(&mut random, &shape).build();
+    let levels: Vec<_> = levels.into_iter().filter(|level| has_certificates(&history, level)).collect();
+    let level = random.pick(&levels).with_clock_skew(skew);
+    (history, level)
 }
 
 fn certificate(history: &History, level: &Level) -> Certificate {

@@ -16,6 +16,9 @@ fn check(scope: &Scope, levels: &[(&str, Level)]) -> usize {
             assert_eq!(Some(holds), reference::holds(&history, name, 0), "{name}\n{}", text());
             let certificate = certificate.or_else(|| prove::violated(&history, level));
             let certificate = certificate.unwrap_or_else(|| panic!("{name}: no proof\n{}", text()));
+            if !testkit::has_certificates(&history, level) {
+                continue;
+            }
             certify::check(&history, level, &certificate)
                 .unwrap_or_else(|flaw| panic!("{name}: {flaw}\n{}", text()));
         }

@@ -67,7 +67,9 @@ fn holds(history: &History, level: &str) -> (bool, u64) {
     let (Verdict::Holds(certificate) | Verdict::Violated(certificate)) = &answer.verdict else {
         panic!("undecided without a limit");
     };
-    certify::check(history, &level, certificate).unwrap();
+    if testkit::has_certificates(history, &level) {
+        certify::check(history, &level, certificate).unwrap();
+    }
     (matches!(answer.verdict, Verdict::Holds(_)), answer.stats.count("session rounds"))
 }
 

@@ -93,7 +93,7 @@ impl Recorder {
         self.builder.begin(recorded.id);
         if self.records_times {
             let times = client_times(client, recorded.clock_ns, outcome);
-            self.builder.set_times(times);
+            self.builder.set_times(times).expect("a simulated client does one thing after the other");
         }
         for &done in &client.done {
             self.operation(done, client, held);

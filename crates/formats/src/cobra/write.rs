@@ -7,7 +7,7 @@ use std::io::Write;
 
 use history::{Datum, History, KeyId, Outcome, SessionId, TxnId, ValueId};
 
-use super::{ABSENT, DELETED, INITIAL, NOT_RECORDED};
+use super::{ABSENT, COLLECTED, DELETED, INITIAL, NOT_RECORDED};
 use crate::error::Error;
 use crate::numbers::initial_values;
 use crate::registers::{Abilities, RegisterOp, Registers};
@@ -88,6 +88,7 @@ impl<'h> Writer<'h> {
         };
         writer.has_versions = writer.txns_are_numbered && writer.all_values_are_versions();
         writer.values_are_ints = writer.all_values_are_ints();
+        writer.judge_losses(options)?;
         writer.warn();
         Ok(writer)
     }
@@ -112,12 +113,71 @@ impl<'h> Writer<'h> {
         let is_int = |value: ValueId| {
             value.small_int().is_some() || matches!(self.history.values().original(value), Datum::Int(_))
         };
-        let is_absent = |op: &RegisterOp| !op.is_write && op.value == ValueId::NIL;
-        self.kept_txns().all(|txn| self.registers.ops(txn).all(|op| is_int(op.value) || is_absent(&op)))
+        self.kept_ops().all(|op| is_int(op.value) || op.value == ValueId::NIL)
     }
 
     fn kept_txns(&self) -> impl Iterator<Item = TxnId> {
         self.history.txns().filter(|&txn| self.registers.keeps(txn))
+    }
+
+    fn kept_ops(&self) -> impl Iterator<Item = RegisterOp> {
+        self.kept_txns().flat_map(|txn| self.registers.ops(txn))
+    }
+
+    /// Refuses what would be read back with another meaning, or names it if the loss is accepted.
+    fn judge_losses(&mut self, options: &WriteOptions) -> Result<(), Error> {
+        let losses = [
+            (
+                self.has_times && self.has_inner_times(),
+                "inner-times-dropped",
+                "cobra cannot hold the begin's response and the commit's request, on which levels of snapshot \
+                 isolation in real time depend",
+            ),
+            (
+                !self.has_versions && self.has_only_deletes(),
+                "deletes-ambiguous",
+                "cobra cannot hold deletes of a history that writes no value: they would be read as versions",
+            ),
+            (
+                !self.has_versions && self.hides_initial_value(),
+                "initial-dropped",
+                "cobra holds an initial value only where a read saw it, and here a key that starts with a value is \
+                 read as absent",
+            ),
+        ];
+        for (_, name, sentence) in losses.into_iter().filter(|&(is_lost, ..)| is_lost) {
+            if !options.lossy {
+                let hint = "--lossy writes what it can hold; native holds everything";
+                return Err(Error::cannot_express(sentence).with_hint(hint));
+            }
+            self.registers.warnings.push(Warning::new(name, sentence));
+        }
+        Ok(())
+    }
+
+    fn has_inner_times(&self) -> bool {
+        let mut times = self.kept_txns().map(|txn| self.history.times(txn));
+        times.any(|times| times.begin_response.is_some() || times.commit_request.is_some())
+    }
+
+    /// Whether there are deletes, and nothing that tells that write ids are not recorded.
+    fn has_only_deletes(&self) -> bool {
+        let is_delete = |op: &RegisterOp| op.is_write && op.value == ValueId::NIL;
+        let is_telling = |op: RegisterOp| op.value != ValueId::NIL && (op.is_write || !self.is_initial(&op));
+        self.kept_ops().any(|op| is_delete(&op)) && !self.kept_ops().any(is_telling)
+    }
+
+    /// Whether a key starts with a value that no read saw, and some read says that the key was absent.
+    fn hides_initial_value(&self) -> bool {
+        let mut is_seen = vec![false; self.initial.len()];
+        self.kept_ops()
+            .filter(|op| !op.is_write && self.is_initial(op))
+            .for_each(|op| is_seen[op.key.index()] = true);
+        let is_hidden = |op: &RegisterOp| {
+            let key = op.key.index();
+            !is_seen[key] && self.initial[key].is_some_and(|value| value != ValueId::NIL)
+        };
+        self.kept_ops().any(|op| !op.is_write && op.value == ValueId::NIL && is_hidden(&op))
     }
 
     fn warn(&mut self) {
@@ -222,7 +282,7 @@ impl<'h> Writer<'h> {
 
     fn value(&self, value: ValueId) -> u64 {
         match self.initial_word(value) {
-            Some(word) if self.values_are_ints || self.has_versions => word,
+            Some(word) if self.values_are_ints || self.has_versions || value == ValueId::NIL => word,
             _ => u64::from(value.0),
         }
     }
@@ -252,7 +312,10 @@ impl<'h> Writer<'h> {
         };
         match &*parts {
             &[Datum::Int(write_id), Datum::Int(txn_id), Datum::Int(value)] => {
-                Some([write_id as u64, txn_id as u64, value as u64])
+                let version = [write_id, txn_id, value].map(|part| part as u64);
+                let is_plain =
+                    |part: &u64| ![INITIAL, ABSENT, NOT_RECORDED].contains(part) && !COLLECTED.contains(part);
+                version[..2].iter().all(is_plain).then_some(version)
             }
             _ => None,
         }
@@ -268,7 +331,9 @@ fn push_record(record: &mut Vec<u8>, opcode: u8, words: &[u64]) {
 
 fn has_span(history: &History, txn: TxnId) -> bool {
     let times = history.times(txn);
-    let is_writable = |time: Option<i64>| time.is_some_and(|time| time >= 0);
+    // The first byte of a time must not look like the record that follows a begin without one.
+    const LARGEST_TIME: i64 = (b'C' as i64) << 56;
+    let is_writable = |time: Option<i64>| time.is_some_and(|time| (0..LARGEST_TIME).contains(&time));
     history.outcome(txn) != Outcome::Committed || (is_writable(times.start()) && is_writable(times.end()))
 }
 

@@ -10,7 +10,9 @@ use rustc_hash::FxHashMap;
 
 use super::events::{Event, Failure, Kind, Process};
 use super::micro_ops::{KeyKinds, MicroOps};
+use super::same_ops::{Difference, difference};
 use crate::edn::{Scanner, Stop, Syntax};
+use crate::error::excerpt;
 use crate::{Error, Place, Warning};
 
 /// An invocation without its completion, so far.
@@ -28,6 +30,9 @@ struct Pending {
 struct Client {
     session: Option<SessionId>,
     pending: Option<Pending>,
+    /// Whether it invoked something before what it had invoked was completed: then it is not known which completion
+    /// belongs to which invocation.
+    has_overlapped: bool,
 }
 
 /// The history in the making.
@@ -43,7 +48,10 @@ pub(super) struct Pairing {
     /// How many maps came before.
     position: i64,
     left_out: u64,
+    /// Invocations after which their process invoked something else.
+    overlapping: u64,
     has_initial: bool,
+    has_invocations: bool,
 }
 
 impl Pairing {
@@ -60,7 +68,9 @@ impl Pairing {
             indices: Indices::default(),
             position: 0,
             left_out: 0,
+            overlapping: 0,
             has_initial: false,
+            has_invocations: false,
         }
     }
 
@@ -108,6 +118,8 @@ impl Pairing {
         if event.kind == Kind::Invoke {
             if let Some(earlier) = earlier {
                 self.unfinished(&mut client, number, earlier)?;
+                client.has_overlapped = true;
+                self.overlapping += 1;
             }
             client.pending = Some(self.pending(event));
             return Ok(client);
@@ -116,7 +128,8 @@ impl Pairing {
         Ok(client)
     }
 
-    fn pending(&self, event: &Event<'_>) -> Pending {
+    fn pending(&mut self, event: &Event<'_>) -> Pending {
+        self.has_invocations |= !event.is_init;
         let mut value = match event.value {
             Some(scanner) => scanner.bytes[scanner.at..event.value_end].to_vec(),
             None => b"nil".to_vec(),
@@ -151,9 +164,13 @@ impl Pairing {
         match invoked.as_ref() {
             // What a client that failed returns need not be its transaction.
             Some(invoked) if !has_value && outcome != Outcome::Committed => self.invoked_ops(invoked)?,
+            Some(invoked) if outcome == Outcome::Committed && !client.has_overlapped => {
+                self.completed_ops(event, outcome)?;
+                self.refuse_other_ops(invoked, event)?;
+            }
             _ => self.completed_ops(event, outcome)?,
         }
-        self.builder.set_times(TxnTimes {
+        self.set_times(TxnTimes {
             begin_request: invoked.map(|invoked| invoked.position),
             commit_response: (outcome != Outcome::Unknown).then_some(self.position),
             ..TxnTimes::default()
@@ -179,9 +196,15 @@ impl Pairing {
         }
         self.begin(client, number, invoked.index.unwrap_or(invoked.position));
         self.invoked_ops(&invoked)?;
-        self.builder.set_times(TxnTimes::span(invoked.position, None));
+        self.set_times(TxnTimes::span(invoked.position, None));
         self.end(client, Outcome::Unknown);
         Ok(())
+    }
+
+    fn set_times(&mut self, times: TxnTimes) {
+        self.builder
+            .set_times(times)
+            .expect("places in a file ascend, and a process does one thing at a time");
     }
 
     fn begin(&mut self, client: &mut Client, number: Option<i64>, index: i64) {
@@ -211,6 +234,26 @@ impl Pairing {
         Ok(())
     }
 
+    /// An `:ok` must complete the micro-operations that were invoked; an invocation without a value says nothing.
+    fn refuse_other_ops(&self, invoked: &Pending, event: &Event<'_>) -> Result<(), Error> {
+        let (Some(completed), false) = (event.value, invoked.value.starts_with(b"n")) else { return Ok(()) };
+        let asked = Scanner::new(&invoked.value, self.syntax);
+        let difference = difference(asked, completed).map_err(|_| {
+            let expected = "an invocation with a vector of micro-operations";
+            Error::input("", Place::Line(invoked.line), expected, excerpt(&invoked.value))
+        })?;
+        match difference {
+            None => Ok(()),
+            Some(Difference { expected, found }) => {
+                let hint = format!(
+                    "its invocation is in line {}; the recording was changed, or two processes have one number",
+                    invoked.line
+                );
+                Err(Error::input("", Place::Line(event.line), expected, found).with_hint(hint))
+            }
+        }
+    }
+
     fn invoked_ops(&mut self, invoked: &Pending) -> Result<(), Error> {
         let scanner = Scanner::new(&invoked.value, self.syntax);
         self.micro_ops(scanner, false).map_err(|stop| {
@@ -218,7 +261,7 @@ impl Pairing {
                 Stop::Bad(at, expected) => (at, expected),
                 Stop::Incomplete => (0, "a vector of micro-operations"),
             };
-            let found = crate::error::excerpt(&invoked.value[at..]);
+            let found = excerpt(&invoked.value[at..]);
             Error::input("", Place::Line(invoked.line), expected, found)
         })
     }
@@ -273,7 +316,19 @@ impl Pairing {
             }
         }
         self.kinds.settle(&mut self.builder);
-        let warnings = warnings(self.left_out, self.has_processes == Some(false));
+        // Without a single invocation nothing is known to have begun after something else ended.
+        if !self.has_invocations {
+            self.builder.forget_times();
+        }
+        let mut warnings = warnings(self.left_out, self.has_processes == Some(false));
+        if self.overlapping > 0 {
+            let sentence = format!(
+                "{} times a process invoked a transaction before its earlier one was completed; the earlier one was \
+                 taken as of unknown outcome",
+                self.overlapping
+            );
+            warnings.push(Warning::new("overlapping-invocations", sentence));
+        }
         Ok((self.builder.finish(), warnings))
     }
 }

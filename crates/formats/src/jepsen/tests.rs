@@ -66,10 +66,7 @@ fn invocations_pair_with_completions() {
 #[test]
 fn registers_start_with_nil() {
     let text = "{:type :ok :process 3 :value [[:r x nil] [:w x 1] #_[:w x 2]]} {:value [[:r \"k\" -1]] :process 3 :type :ok}";
-    assert_eq!(
-        read_as(text),
-        "clock position\ninit *=nil\n3: T0{r('x)=nil w('x)=1} @[?,0]\n3: T1{r(k)=-1} @[?,1]\n"
-    );
+    assert_eq!(read_as(text), "clock position\ninit *=nil\n3: T0{r('x)=nil w('x)=1}\n3: T1{r(k)=-1}\n");
 }
 
 #[test]
@@ -157,6 +154,57 @@ fn errors_say_where_and_what() {
     ] {
         let error = load(text).unwrap_err().to_string();
         assert!(error.starts_with(expected), "{text}: {error}");
+    }
+}
+
+#[test]
+fn an_ok_completes_what_was_invoked() {
+    let history = |invoked: &str, completed: &str| {
+        load(format!(
+            "{{:type :invoke :process 0 :value {invoked}}}\n{{:type :ok :process 0 :value {completed}}}"
+        ))
+    };
+    for (invoked, completed) in [
+        ("[[:r x nil] [:w y 1]]", "([:r x 5], [:w y 1])"),
+        ("[[:append 1 2] [:r 1]]", "[[:append 1 2] [:r 1 [2]]]"),
+        ("[[:rp [:= 1] nil] [:delete \"k\"]]", "[[:rp [:=, 1] {2 1}] [:delete \"k\" nil]]"),
+        ("nil", "[[:r 1 nil]]"),
+        ("[[:w 1 {:a 1 :b 2}]]", "[[:w 1 {:b 2, :a 1}]]"),
+    ] {
+        assert!(
+            history(invoked, completed).is_ok(),
+            "{invoked} {completed}: {:?}",
+            history(invoked, completed)
+        );
+    }
+    for (invoked, completed, expected) in [
+        (
+            "[[:w 1 1] [:r 2 nil]]",
+            "[[:w 1 1]]",
+            "file:2: expected micro-operation 2 to be `[:r 2 nil]` as it was invoked, found nothing (its invocation is \
+             in line 1; the recording was changed, or two processes have one number)",
+        ),
+        (
+            "[]",
+            "[[:w 1 1]]",
+            "file:2: expected micro-operation 1 to be nothing as it was invoked, found `[:w 1 1]`",
+        ),
+        ("[[:w 1 1]]", "[[:w 2 1]]", "file:2: expected micro-operation 1 to be `[:w 1 1]` as it was invoked"),
+        ("[[:w 1 1]]", "[[:w 1 2]]", "file:2: expected micro-operation 1 to be `[:w 1 1]` as it was invoked"),
+        (
+            "[[:w 1 1]]",
+            "[[:append 1 1]]",
+            "file:2: expected micro-operation 1 to be `[:w 1 1]` as it was invoked",
+        ),
+        (
+            "[[:rp :true nil]]",
+            "[[:rp [:= 1] {}]]",
+            "file:2: expected micro-operation 1 to be `[:rp :true nil]`",
+        ),
+        ("[:w 1 1]", "[[:w 1 1]]", "file:1: expected an invocation with a vector of micro-operations"),
+    ] {
+        let error = history(invoked, completed).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{invoked} {completed}: {error}");
     }
 }
 

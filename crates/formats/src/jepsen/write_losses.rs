@@ -2,7 +2,7 @@
 //!
 //! What no verdict depends on is left out with a warning; anything else is an error unless the caller takes the loss.
 
-use history::{History, InitialDefault, Op, OpId, OpTimes, TxnTimes, ValueId};
+use history::{Clock, History, InitialDefault, Op, OpId, OpTimes, TxnTimes, ValueId};
 
 use crate::{Error, Warning, WriteOptions};
 
@@ -21,7 +21,7 @@ impl Losses {
     pub fn semantic(&mut self, whose: &str, what: &str) -> Result<(), Error> {
         if !self.is_lossy {
             return Err(Error::cannot_express(format!("Jepsen's EDN cannot express {what} ({whose})"))
-                .with_hint("write lossily to leave it out"));
+                .with_hint("--lossy leaves it out; native holds everything"));
         }
         self.warn("left-out", format!("Jepsen's EDN cannot express {what}: left out"));
         Ok(())
@@ -58,9 +58,17 @@ impl Losses {
             let outer = TxnTimes { begin_response: None, commit_request: None, ..times };
             times != outer
         });
-        if has_op_times || has_inner_times {
-            let sentence = "only the begin's request and the commit's response have a place in Jepsen's EDN";
-            self.warn("times-dropped", sentence.into());
+        if has_inner_times {
+            let what = "the begin's response and the commit's request, on which levels of snapshot isolation in real \
+                time depend";
+            self.semantic("times of transactions", what)?;
+        }
+        if has_op_times {
+            self.warn("op-times-dropped", "Jepsen's EDN does not hold times of operations".into());
+        }
+        if history.has_times() && history.clock() == Clock::Nanoseconds {
+            let sentence = "times became places in the file, to which no clock skew applies";
+            self.warn("clock-dropped", sentence.into());
         }
         Ok(())
     }
@@ -85,8 +93,9 @@ pub(super) fn initial_stand_in(history: &History, losses: &mut Losses) -> Result
         Op::Append { .. } | Op::ReadList { .. } => false,
         Op::Delete { .. } | Op::RangeRead(_) | Op::PredicateRead(_) | Op::PredicateWrite(_) => true,
     });
+    let has_absent = history.initial().recorded.iter().any(|&(_, recorded)| recorded == ValueId::NIL);
     let original = history.values().original(value);
-    if is_in_the_way {
+    if is_in_the_way || has_absent {
         losses.semantic("the initial state", &format!("that keys start with {original} instead of nil"))?;
         return Ok(None);
     }

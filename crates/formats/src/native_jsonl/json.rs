@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use history::Backwards;
+
 use crate::Error;
 use crate::edn::MAX_DEPTH;
 use crate::source::Block;
@@ -66,6 +68,12 @@ impl<'b> Json<'b> {
     #[cold]
     pub fn error_at(&self, position: usize, expected: &str) -> Error {
         self.block.error(position, expected).with_hint("docs/formats/native.md describes the lines")
+    }
+
+    /// An error about the times of the transaction or operation that begins there.
+    #[cold]
+    pub fn backwards_at(&self, position: usize, backwards: &Backwards) -> Error {
+        Error::backwards(self.block.file, self.block.place(position), backwards)
     }
 
     #[inline]

@@ -199,8 +199,7 @@ impl OpReader<'_, '_> {
             row_count: attributes.row_count,
             keys,
         });
-        self.apply(&attributes);
-        Ok(())
+        self.apply(&attributes)
     }
 
     #[inline]
@@ -209,13 +208,13 @@ impl OpReader<'_, '_> {
             return Ok(());
         }
         let attributes = self.attributes(false)?;
-        self.apply(&attributes);
-        Ok(())
+        self.apply(&attributes)
     }
 
-    fn apply(&mut self, attributes: &Attributes) {
+    fn apply(&mut self, attributes: &Attributes) -> Result<(), Error> {
         if attributes.times != OpTimes::default() {
-            self.builder.set_op_times(attributes.times);
+            let times = self.builder.set_op_times(attributes.times);
+            times.map_err(|backwards| self.json.backwards_at(self.json.position(), &backwards))?;
         }
         if let Some(version) = attributes.version {
             self.builder.set_op_version(version);
@@ -223,6 +222,7 @@ impl OpReader<'_, '_> {
         if attributes.has_failed {
             self.builder.mark_failed();
         }
+        Ok(())
     }
 
     /// The object at the end of an operation, if it is there, and the closing bracket.

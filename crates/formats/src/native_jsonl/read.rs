@@ -235,7 +235,7 @@ impl Reader {
         match (members.session, ops_at) {
             (Some(session), Some((ops_at, is_read))) => {
                 self.late_ops(json, session, ops_at, is_read)?;
-                self.end(members).ok_or_else(|| json.error_at(start, "the outcome: the member o"))
+                self.end(members, json, start)
             }
             _ => Err(json.error_at(start, "the members s, o and ops")),
         }
@@ -272,13 +272,15 @@ impl Reader {
         Ok(())
     }
 
-    fn end(&mut self, members: Members) -> Option<()> {
+    fn end(&mut self, members: Members, json: &Json<'_>, start: usize) -> Result<(), Error> {
+        let outcome = members.outcome.ok_or_else(|| json.error_at(start, "the outcome: the member o"))?;
         if let Some(name) = members.name {
             self.builder.name_txn(name);
         }
-        self.builder.set_times(members.times.unwrap_or_default());
-        self.builder.end(members.outcome?);
-        Some(())
+        let times = self.builder.set_times(members.times.unwrap_or_default());
+        times.map_err(|backwards| json.backwards_at(start, &backwards))?;
+        self.builder.end(outcome);
+        Ok(())
     }
 }
 

@@ -1,5 +1,7 @@
 //! A place in one line of the notation, with the few moves that the parser is made of.
 
+use history::Backwards;
+
 use crate::error::excerpt;
 use crate::{Error, Place};
 
@@ -118,6 +120,11 @@ impl<'t> Cursor<'t> {
         };
         let place = Place::Column(self.line, self.at as u64 + 1);
         Error::input(self.file, place, expected, found).with_hint("docs/formats/notation.md has the grammar")
+    }
+
+    /// An error about the times that were just read.
+    pub fn backwards(&self, backwards: &Backwards) -> Error {
+        Error::backwards(self.file, Place::Column(self.line, self.at as u64), backwards)
     }
 }
 

@@ -283,7 +283,8 @@ fn suffixes(cursor: &mut Cursor<'_>, builder: &mut Builder) -> Result<(), Error>
         builder.set_op_version(cursor.stored_int("a version")?);
     }
     if cursor.eat("@[") {
-        builder.set_op_times(op_times(cursor)?);
+        let times = op_times(cursor)?;
+        builder.set_op_times(times).map_err(|backwards| cursor.backwards(&backwards))?;
     }
     if cursor.eat("!") {
         builder.mark_failed();

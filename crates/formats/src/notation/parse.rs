@@ -224,7 +224,8 @@ impl Parser {
             }
             cursor.skip_blanks();
         }
-        self.builder.set_times(times.unwrap_or_default());
+        let times = self.builder.set_times(times.unwrap_or_default());
+        times.map_err(|backwards| cursor.backwards(&backwards))?;
         self.builder.end(outcome.unwrap_or(Outcome::Committed));
         Ok(())
     }

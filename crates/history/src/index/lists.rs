@@ -90,7 +90,7 @@ impl Index {
                 }
             }
         }
-        if let Some(range) = range_with_list(history, &is_list) {
+        if let Some(range) = range_over_list(history, &is_list) {
             self.unindexed = self.unindexed.or(Some(range));
             return None;
         }
@@ -189,27 +189,26 @@ impl Index {
     }
 }
 
-/// A range read that concerns a list: the rows of a range are single values.
-fn range_with_list(history: &History, is_list: &[Option<bool>]) -> Option<OpId> {
-    let lists = (0..is_list.len()).filter(|&key| is_list[key] == Some(true)).map(KeyId::from_index);
-    let lists: Vec<KeyId> = lists.collect();
-    let concerns_list = |op: &Op<'_>| match op {
-        Op::RangeRead(range) => {
-            let is_returned = |key: KeyId| range.rows.iter().flatten().any(|row| row.key == key);
-            lists.iter().any(|&key| range.contains(history.keys().original(key)) || is_returned(key))
-        }
-        _ => false,
-    };
-    let mut ops = history.txns().flat_map(|txn| history.ops(txn));
-    ops.find(|(_, op)| concerns_list(op)).map(|(id, _)| id)
-}
-
 /// A transaction comes twice in a list: with the same element, or its elements do not stand together.
 fn kind_of_repeat(list: &[ValueId], place: usize) -> FindingKind {
     match list[..place].contains(&list[place]) {
         true => FindingKind::DuplicatedElement,
         false => FindingKind::IntermediateRead,
     }
+}
+
+/// A read of a range that a list is in: what it should have returned of a list is not said.
+fn range_over_list(history: &History, is_list: &[Option<bool>]) -> Option<OpId> {
+    let lists = (0..is_list.len()).filter(|&key| is_list[key] == Some(true)).map(KeyId::from_index);
+    let lists: Vec<KeyId> = lists.collect();
+    let is_over_list = |op: &Op<'_>| match op {
+        Op::RangeRead(range) if range.rows.is_some() => {
+            lists.iter().any(|&key| range.contains(history.keys().original(key)))
+        }
+        _ => false,
+    };
+    let mut ops = history.txns().flat_map(|txn| history.ops(txn));
+    ops.find(|(_, op)| is_over_list(op)).map(|(id, _)| id)
 }
 
 fn first_of_list(history: &History) -> Option<OpId> {

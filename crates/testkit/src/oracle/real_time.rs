@@ -22,18 +22,14 @@ pub(crate) fn obliges(history: &History, level: &Level, from: (TxnId, bool), to:
     }
 }
 
-/// The latest moment of an event. Nobody knows when a transaction of unknown outcome committed; and no event ended
-/// before the client asked for it, whatever a clock that was set back says.
+/// The latest moment of an event. Nothing tells when a transaction of unknown outcome committed.
 fn latest(history: &History, (txn, is_commit): (TxnId, bool)) -> Option<i64> {
     let times = history.times(txn);
     let heard = times.commit_response.filter(|_| history.outcome(txn) == Outcome::Committed);
-    let recorded = match is_commit {
+    match is_commit {
         true => heard,
         false => times.begin_response.or(times.commit_request).or(heard),
-    }?;
-    let begin_asked = times.begin_request.unwrap_or(recorded);
-    let asked = if is_commit { earliest(history, (txn, true)).unwrap_or(recorded) } else { recorded };
-    Some(recorded.max(begin_asked).max(asked))
+    }
 }
 
 /// The earliest moment of an event.

@@ -2,13 +2,14 @@
 
 use history::{
     Builder, Datum, History, InitialDefault, InitialState, KeyId, Op, OpId, PredicateRead, PredicateWrite,
-    RangeRead, Row, ValueId,
+    RangeRead, Row, TxnTimes, ValueId,
 };
 
 use super::{Sketch, SketchOp, SketchRow, SketchTxn, What};
 
 impl Sketch {
-    /// The history, with sessions called `a`, `b`, ....
+    /// The history, with sessions called `a`, `b`, .... A time that runs backwards in its session is left out: no
+    /// history holds one.
     pub fn build(&self) -> History {
         let mut builder = Builder::new();
         let keys: Vec<_> = self.keys.iter().map(|key| builder.keys.intern(key.clone())).collect();
@@ -22,9 +23,10 @@ impl Sketch {
         }
         for (number, txns) in self.sessions.iter().enumerate() {
             let session = builder.named_session(session_name(number));
+            let mut now = i64::MIN;
             for txn in txns {
                 builder.begin(session);
-                builder.set_times(txn.times);
+                builder.set_times(forwards(txn.times, &mut now)).expect("they run forwards");
                 txn.ops.iter().for_each(|op| build_op(&mut builder, &keys, op));
                 builder.end(txn.outcome);
             }
@@ -55,6 +57,21 @@ impl Sketch {
             recorded: recorded.map(|&(key, value)| (key.index(), original(value))).collect(),
             sessions: sessions.collect(),
         })
+    }
+}
+
+/// The times without those that are before the latest time of their session so far.
+fn forwards(times: TxnTimes, now: &mut i64) -> TxnTimes {
+    let mut keep = |time: Option<i64>| {
+        let time = time.filter(|&time| time >= *now);
+        *now = time.unwrap_or(*now);
+        time
+    };
+    TxnTimes {
+        begin_request: keep(times.begin_request),
+        begin_response: keep(times.begin_response),
+        commit_request: keep(times.commit_request),
+        commit_response: keep(times.commit_response),
     }
 }
 
