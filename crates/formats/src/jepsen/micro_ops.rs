@@ -60,6 +60,25 @@ impl KeyKinds {
     }
 }
 
+/// How many micro-operations a value has, without reading them; `None` if it is no vector or list.
+pub(super) fn count(mut scanner: Scanner<'_>) -> Option<usize> {
+    let closer = match scanner.peek().ok()? {
+        b'[' => b']',
+        b'(' => b')',
+        _ => return None,
+    };
+    scanner.at += 1;
+    let mut count = 0;
+    loop {
+        scanner.skip_blanks().ok()?;
+        if scanner.eat(closer).ok()? {
+            return Some(count);
+        }
+        scanner.skip_form().ok()?;
+        count += 1;
+    }
+}
+
 /// Reads the micro-operations of one transaction.
 pub(super) struct MicroOps<'r, 'w> {
     pub scanner: Scanner<'w>,
@@ -70,16 +89,17 @@ pub(super) struct MicroOps<'r, 'w> {
 }
 
 impl MicroOps<'_, '_> {
-    /// Reads the vector or list of them into the open transaction.
-    pub fn all(&mut self) -> Result<(), Stop> {
+    /// Reads the vector or list of them into the open transaction, and counts them.
+    pub fn all(&mut self) -> Result<usize, Stop> {
         let closer = self.open("a vector of micro-operations such as [[:r 1 nil] [:w 2 3]]")?;
-        loop {
+        for count in 0.. {
             self.scanner.skip_blanks()?;
             if self.scanner.eat(closer)? {
-                return Ok(());
+                return Ok(count);
             }
             self.one()?;
         }
+        unreachable!("a vector has an end")
     }
 
     fn open(&mut self, expected: &'static str) -> Result<u8, Stop> {

@@ -9,7 +9,7 @@ use history::{Builder, Clock, Datum, History, Outcome, SessionId, TxnTimes};
 use rustc_hash::FxHashMap;
 
 use super::events::{Event, Failure, Kind, Process};
-use super::micro_ops::{KeyKinds, MicroOps};
+use super::micro_ops::{KeyKinds, MicroOps, count};
 use crate::edn::{Scanner, Stop, Syntax};
 use crate::{Error, Place, Warning};
 
@@ -147,11 +147,18 @@ impl Pairing {
             Kind::Info | Kind::Invoke => Outcome::Unknown,
         };
         self.begin(client, number, event.index.unwrap_or(self.position));
-        let has_value = event.value.is_some_and(|value| matches!(value.peek(), Ok(b'[' | b'(')));
         match invoked.as_ref() {
-            // What a client that failed returns need not be its transaction.
-            Some(invoked) if !has_value && outcome != Outcome::Committed => self.invoked_ops(invoked)?,
-            _ => self.completed_ops(event, outcome)?,
+            None => drop(self.completed_ops(event, outcome)?),
+            Some(invoked) if outcome == Outcome::Committed => {
+                let found = self.completed_ops(event, outcome)?;
+                check_count(event, invoked, self.op_count(invoked), found)?;
+            }
+            // What a client that failed returns need not be its transaction, or all of it.
+            Some(invoked) => match (event.value.and_then(count), self.op_count(invoked)) {
+                (Some(found), Some(expected)) if found < expected => self.invoked_ops(invoked)?,
+                (None, _) => self.invoked_ops(invoked)?,
+                _ => drop(self.completed_ops(event, outcome)?),
+            },
         }
         self.builder.set_times(TxnTimes {
             begin_request: invoked.map(|invoked| invoked.position),
@@ -201,19 +208,22 @@ impl Pairing {
         }
     }
 
-    fn completed_ops(&mut self, event: &Event<'_>, outcome: Outcome) -> Result<(), Failure> {
+    fn op_count(&self, invoked: &Pending) -> Option<usize> {
+        count(Scanner::new(&invoked.value, self.syntax))
+    }
+
+    fn completed_ops(&mut self, event: &Event<'_>, outcome: Outcome) -> Result<usize, Failure> {
         let Some(scanner) = event.value else {
             return Err(
                 Error::input("", Place::Line(event.line), "an operation with a :value", "none").into()
             );
         };
-        self.micro_ops(scanner, outcome == Outcome::Committed)?;
-        Ok(())
+        Ok(self.micro_ops(scanner, outcome == Outcome::Committed)?)
     }
 
     fn invoked_ops(&mut self, invoked: &Pending) -> Result<(), Error> {
         let scanner = Scanner::new(&invoked.value, self.syntax);
-        self.micro_ops(scanner, false).map_err(|stop| {
+        self.micro_ops(scanner, false).map(drop).map_err(|stop| {
             let (at, expected) = match stop {
                 Stop::Bad(at, expected) => (at, expected),
                 Stop::Incomplete => (0, "a vector of micro-operations"),
@@ -223,7 +233,7 @@ impl Pairing {
         })
     }
 
-    fn micro_ops(&mut self, scanner: Scanner<'_>, is_ok: bool) -> Result<(), Stop> {
+    fn micro_ops(&mut self, scanner: Scanner<'_>, is_ok: bool) -> Result<usize, Stop> {
         MicroOps { scanner, builder: &mut self.builder, kinds: &mut self.kinds, is_ok }.all()
     }
 
@@ -290,6 +300,21 @@ fn warnings(left_out: u64, lacks_processes: bool) -> Vec<Warning> {
         warnings.push(Warning::new("no-processes", sentence));
     }
     warnings
+}
+
+/// A committed transaction did everything that it was asked to: an operation that is missing may be the one that shows
+/// a violation. More operations than were asked for are in published histories. An invocation without a vector says
+/// nothing.
+fn check_count(
+    event: &Event<'_>,
+    invoked: &Pending,
+    expected: Option<usize>,
+    found: usize,
+) -> Result<(), Failure> {
+    let Some(expected) = expected.filter(|&expected| expected > found) else { return Ok(()) };
+    let expected =
+        format!("{expected} micro-operations in an :ok, as in its invocation on line {}", invoked.line);
+    Err(Error::input("", Place::Line(event.line), expected, found.to_string()).into())
 }
 
 fn mixed_processes(event: &Event<'_>) -> Failure {

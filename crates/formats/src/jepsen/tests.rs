@@ -130,6 +130,29 @@ fn without_processes_each_transaction_is_a_session() {
 }
 
 #[test]
+fn an_ok_with_fewer_operations_than_its_invocation_is_refused() {
+    let pair = |kind: &str, value: &str| {
+        format!(
+            "{{:type :invoke :process 0 :value [[:w 1 1] [:r 2 nil]]}}\n{{:type {kind} :process 0 :value {value}}}"
+        )
+    };
+    for value in ["[[:w 1 1]]", "[]"] {
+        let error = load(pair(":ok", value)).unwrap_err().to_string();
+        let expected =
+            "file:2: expected 2 micro-operations in an :ok, as in its invocation on line 1, found ";
+        assert!(error.starts_with(expected), "{value}: {error}");
+        // What did not certainly commit may have done all that was asked.
+        assert!(read_as(&pair(":fail", value)).contains("{w(1)=1 r(2)=?} abort"), "{value}");
+        assert!(read_as(&pair(":info", value)).contains("{w(1)=1 r(2)=?} unknown"), "{value}");
+    }
+    assert!(read_as(&pair(":ok", "[[:w 1 1] [:r 2 5]]")).contains("{w(1)=1 r(2)=5} @"));
+    assert!(read_as(&pair(":ok", "[[:w 1 1] [:r 2 5] [:w 3 3]]")).contains("{w(1)=1 r(2)=5 w(3)=3} @"));
+    // An invocation without a vector says nothing.
+    let silent = pair(":ok", "[[:w 1 1]]").replace("[[:w 1 1] [:r 2 nil]]}", "nil}");
+    assert!(read_as(&silent).contains("{w(1)=1} @"), "{silent}");
+}
+
+#[test]
 fn errors_say_where_and_what() {
     for (text, expected) in [
         ("{:type :ok :process 0 :value [[:r 1 1] [:x 1 1]]}", "file:1: expected a micro-operation: [:r k v]"),
