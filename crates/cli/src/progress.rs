@@ -7,7 +7,10 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use databases::hide_secrets;
 use isoscope::{Limit, Limits, Monitor, limits, units};
+
+use crate::terminal::visible;
 
 const PATIENCE: Duration = Duration::from_millis(400);
 const INTERVAL: Duration = Duration::from_millis(120);
@@ -93,7 +96,7 @@ fn draw_until_over(state: &Mutex<State>) {
         let memory =
             limits::resident_bytes().map_or_else(String::new, |bytes| format!(", {}", units::size(bytes)));
         let line = format!("{stage} ({:.1} s{memory})", started.elapsed().as_secs_f64());
-        let _ = write!(std::io::stderr(), "\r\x1b[K{}", cut(&line));
+        let _ = write!(std::io::stderr(), "\r\x1b[K{}", fitted(&line, terminal_width()));
         is_drawn = true;
         std::thread::park_timeout(INTERVAL);
     }
@@ -110,13 +113,28 @@ pub fn clear() {
     }
 }
 
-/// A line that wraps could not be cleared again.
-fn cut(line: &str) -> String {
-    let width =
-        terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| usize::from(width.0));
-    line.chars().take(width.saturating_sub(1)).collect()
+/// What fits into a line, made harmless: a line that wraps could not be cleared again, and the names of files and
+/// schedules come from outside.
+fn fitted(line: &str, width: usize) -> String {
+    visible(&hide_secrets(line)).chars().take(width.saturating_sub(1)).collect()
+}
+
+fn terminal_width() -> usize {
+    terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| usize::from(width.0))
 }
 
 fn lock(state: &Mutex<State>) -> std::sync::MutexGuard<'_, State> {
     state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fitted;
+
+    #[test]
+    fn a_name_from_outside_steers_no_terminal() {
+        assert_eq!(fitted("reading \x1b[2J\n", 80), "reading \\u{1b}[2J\\n");
+        assert_eq!(fitted("reading postgres:ann:s3cret@db", 80), "reading postgres:***@db");
+        assert_eq!(fitted("a long line", 7), "a long");
+    }
 }

@@ -53,8 +53,9 @@ fn second_is_refused(folder: &Folder, db: &str, reason: &str) {
 
 #[test]
 fn one_file_of_an_embedded_database() {
+    const OPEN: &str = "another process, perhaps another run of isoscope, has it open";
     for (engine, reason) in
-        [("sqlite", "is in use by another run of isoscope"), ("redb", "already open"), ("fjall", "ocked")]
+        [("sqlite", "is in use by another run of isoscope"), ("redb", OPEN), ("fjall", OPEN)]
     {
         let folder = Folder::with(&[]);
         second_is_refused(&folder, &format!("{engine}:test.db"), reason);

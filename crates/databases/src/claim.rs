@@ -54,6 +54,9 @@ pub(crate) fn in_use(what: &str) -> Failure {
     ))
 }
 
+/// Why an engine that admits one process at a time refuses a second one.
+pub(crate) const OPEN_ELSEWHERE: &str = "another process, perhaps another run of isoscope, has it open: wait until it ends, or name another database";
+
 /// A name for a lock of a server, from the name of a database and a table (FNV-1a, the same in every version).
 pub(crate) fn lock_key(database: &str, table: &str) -> u64 {
     let bytes = database.bytes().chain([0]).chain(table.bytes());

@@ -10,6 +10,7 @@ use std::ops::Bound;
 
 use fjall::{KeyspaceCreateOptions, OptimisticTxDatabase, OptimisticTxKeyspace, OptimisticWriteTx, Readable};
 
+use crate::claim::OPEN_ELSEWHERE;
 use crate::key_value::{ByteTransaction, Engine, KeyValue, Pairs, path_of};
 use crate::{Failure, FailureKind, Url};
 
@@ -92,6 +93,7 @@ fn said(error: &fjall::Error) -> String {
     match error {
         // What the operating system says needs no names of types around it.
         fjall::Error::Io(error) => error.to_string(),
+        fjall::Error::Locked => OPEN_ELSEWHERE.to_owned(),
         other => format!("fjall: {other}"),
     }
 }

@@ -20,6 +20,11 @@ const FILES: [&str; 3] = ["sqlite", "fjall", "redb"];
 /// The same for engines that are built in on request, since they take minutes: each has a feature of its name.
 const FEATURES: [&str; 4] = ["duckdb", "slatedb", "surrealkv", "turso"];
 
+/// Whether a scheme is one of databases that are in this process or started by it.
+pub(crate) fn is_local(scheme: &str) -> bool {
+    ["exec", "sim"].contains(&scheme) || FILES.contains(&scheme) || FEATURES.contains(&scheme)
+}
+
 /// Opens a database; several URLs are several nodes of one.
 ///
 /// A server is asked for its version, and an embedded store may create its file; nothing else is changed before

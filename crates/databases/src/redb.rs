@@ -9,8 +9,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use redb::{Database, Durability, ReadableTable, TableDefinition, WriteTransaction};
+use redb::{Database, DatabaseError, Durability, ReadableTable, TableDefinition, WriteTransaction};
 
+use crate::claim::OPEN_ELSEWHERE;
 use crate::key_value::{ByteTransaction, Engine, KeyValue, Pairs, path_of};
 use crate::{Failure, FailureKind, Url};
 
@@ -28,7 +29,10 @@ pub(crate) fn open(url: &Url) -> Result<KeyValue<Redb>, Failure> {
     url.allow_parameters(&["lock-timeout-ms"])?;
     let lock_timeout = Duration::from_millis(url.number("lock-timeout-ms")?.unwrap_or(LOCK_TIMEOUT_MS));
     let database = Database::create(path_of(url)?);
-    let database = database.map_err(|error| Failure::refused(format!("{url}: {error}")))?;
+    let database = database.map_err(|error| match error {
+        DatabaseError::DatabaseAlreadyOpen => Failure::refused(format!("{url}: {OPEN_ELSEWHERE}")),
+        error => Failure::refused(format!("{url}: {error}")),
+    })?;
     Ok(KeyValue::new(Redb { database: Arc::new(database), idle: Mutex::default(), lock_timeout }, url))
 }
 

@@ -7,8 +7,8 @@
 
 use std::fmt;
 
-use crate::Failure;
 use crate::secrets::{HIDDEN, hide_secrets, is_telling};
+use crate::{Failure, open};
 
 /// What is on a server: after three slashes comes a name there, not a path here.
 const SERVER_SCHEMES: [&str; 4] = ["postgres", "postgresql", "mysql", "mariadb"];
@@ -243,7 +243,12 @@ impl fmt::Display for Url {
                 out.write_str("/")?;
             }
         }
-        out.write_str(&hide_secrets(&self.path))?;
+        // What no driver knows may be a user and a password.
+        let is_known = SERVER_SCHEMES.contains(&self.scheme.as_str()) || open::is_local(&self.scheme);
+        match is_known || !self.path.contains('@') {
+            true => out.write_str(&hide_secrets(&self.path))?,
+            false => out.write_str(HIDDEN)?,
+        }
         for (place, (name, value)) in self.parameters.iter().enumerate() {
             let value = if is_telling(name) { HIDDEN } else { value };
             write!(out, "{}{name}={value}", if place == 0 { '?' } else { '&' })?;

@@ -4,9 +4,8 @@
 //! writer that fails leaves the old file as it was. A new file gets the usual permissions, a replaced one keeps its
 //! own. A target that is not a regular file is written to as it is ([`Target`]).
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::Path;
 
 use crate::target::{Target, folder_of};
@@ -89,9 +88,14 @@ pub(crate) fn write_member<T, E: From<io::Error>>(
 }
 
 /// A file that is replaced hands on its owner, as far as this process may change it, and its permissions.
+#[cfg(unix)]
 fn keep_owner_and_mode(place: &Path, successor: &File) {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
     let Ok(old) = fs::metadata(place) else { return };
     // Without the right to give files away the new file belongs to this process's user, like any other.
     let _ = fchown(successor, Some(old.uid()), Some(old.gid()));
-    let _ = successor.set_permissions(Permissions::from_mode(old.mode() & 0o777));
+    let _ = successor.set_permissions(fs::Permissions::from_mode(old.mode() & 0o777));
 }
+
+#[cfg(not(unix))]
+fn keep_owner_and_mode(_place: &Path, _successor: &File) {}

@@ -211,3 +211,8 @@ fn a_list_in_a_range_is_not_its_transactions_own_write() {
     "#]],
     );
 }
+
+#[test]
+fn a_refutation_with_a_repeated_literal_is_accepted() {
+    check("a: w(x)=0\na: w(x)=1\na: r(x)=1 r(x)=0\na: w(x)=1\n", expect![[""]]);
+}

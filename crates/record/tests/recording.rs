@@ -16,6 +16,27 @@ fn read(path: &std::path::Path) -> Loaded {
 }
 
 #[test]
+fn a_file_has_one_recording_at_a_time() {
+    let path = path("one");
+    let recorder = Recorder::create(&path).unwrap();
+    recorder.session(None).unwrap().begin();
+    let clone = recorder.clone();
+    drop(recorder);
+    let before = std::fs::read(&path).unwrap();
+    let refused = Recorder::create(&path).unwrap_err();
+    assert_eq!(refused.to_string(), "another recording is being written to this file");
+    assert_eq!(Recorder::create_new(&path).unwrap_err().kind(), std::io::ErrorKind::AlreadyExists);
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    drop(clone);
+    Recorder::create(&path).unwrap();
+    assert!(std::fs::read(&path).unwrap().len() < before.len());
+    // Many may write to a device.
+    let _first = Recorder::create("/dev/null").unwrap();
+    Recorder::create("/dev/null").unwrap();
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
 fn every_kind_of_operation_comes_back() {
     let path = path("kinds");
     let recorder = Recorder::create(&path).unwrap();

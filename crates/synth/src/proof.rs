@@ -66,6 +66,9 @@ impl Checker {
     fn add(&mut self, clause: &[i32]) -> bool {
         self.make_room(clause);
         let mut clause = clause.to_vec();
+        // A literal that stands twice would be watched twice, and a unit clause not be seen as one.
+        clause.sort_unstable();
+        clause.dedup();
         clause.sort_by_key(|&lit| -self.value(lit));
         match clause.as_slice() {
             [] => return false,

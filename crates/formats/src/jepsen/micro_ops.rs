@@ -60,6 +60,25 @@ impl KeyKinds {
     }
 }
 
+/// How many micro-operations a value has, without reading them; `None` if it is no vector or list.
+pub(super) fn count(mut scanner: Scanner<'_>) -> Option<usize> {
+    let closer = match scanner.peek().ok()? {
+        b'[' => b']',
+        b'(' => b')',
+        _ => return None,
+    };
+    scanner.at += 1;
+    let mut count = 0;
+    loop {
+        scanner.skip_blanks().ok()?;
+        if scanner.eat(closer).ok()? {
+            return Some(count);
+        }
+        scanner.skip_form().ok()?;
+        count += 1;
+    }
+}
+
 /// Reads the micro-operations of one transaction.
 pub(super) struct MicroOps<'r, 'w> {
     pub scanner: Scanner<'w>,

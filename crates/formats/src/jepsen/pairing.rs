@@ -9,7 +9,7 @@ use history::{Builder, Clock, Datum, History, Outcome, SessionId, TxnTimes};
 use rustc_hash::FxHashMap;
 
 use super::events::{Event, Failure, Kind, Process};
-use super::micro_ops::{KeyKinds, MicroOps};
+use super::micro_ops::{KeyKinds, MicroOps, count};
 use super::same_ops::{Difference, difference};
 use crate::edn::{Scanner, Stop, Syntax};
 use crate::error::excerpt;
@@ -160,10 +160,11 @@ impl Pairing {
             Kind::Info | Kind::Invoke => Outcome::Unknown,
         };
         self.begin(client, number, event.index.unwrap_or(self.position));
-        let has_value = event.value.is_some_and(|value| matches!(value.peek(), Ok(b'[' | b'(')));
         match invoked.as_ref() {
-            // What a client that failed returns need not be its transaction.
-            Some(invoked) if !has_value && outcome != Outcome::Committed => self.invoked_ops(invoked)?,
+            // A client that failed may return something else than its transaction, or only a part of it.
+            Some(invoked) if outcome != Outcome::Committed && self.is_short_of(invoked, event) => {
+                self.invoked_ops(invoked)?;
+            }
             Some(invoked) if outcome == Outcome::Committed && !client.has_overlapped => {
                 self.completed_ops(event, outcome)?;
                 self.refuse_other_ops(invoked, event)?;
@@ -221,6 +222,15 @@ impl Pairing {
         self.builder.end(outcome);
         if outcome == Outcome::Unknown || self.has_processes == Some(false) {
             client.session = None;
+        }
+    }
+
+    /// Whether a completion has no operations, or fewer than its invocation.
+    fn is_short_of(&self, invoked: &Pending, event: &Event<'_>) -> bool {
+        let expected = count(Scanner::new(&invoked.value, self.syntax));
+        match event.value.and_then(count) {
+            None => true,
+            Some(found) => expected.is_some_and(|expected| found < expected),
         }
     }
 

@@ -77,7 +77,7 @@ fn predicates_and_the_initial_state() {
         {:index 2, :type :ok, :process 2, :f :txn, :value [[:delete 38 nil] [:insert 31 8] [:rp :true {31 0, 38 0}] [:rp [:= 1] nil]]}";
     assert_eq!(
         read_as(text),
-        "clock position\ninit *=nil 26=0\n2: T2{d(38) i(31)=8 p(:true)={31=0 38=0} p([:\"=\" 1])=?} @[?,2]\n"
+        "clock position\ninit *=nil 26=0\n2: T2{d(38) i(31)=8 p(:true)={31=0 38=0} p([:\"=\" 1])=?}\n"
     );
 }
 
@@ -124,6 +124,25 @@ fn without_processes_each_transaction_is_a_session() {
         notation::print(&loaded.history).unwrap(),
         "clock position\ninit *=nil\n_1: T0{w(1)=1} @[?,0]\n_2: T2{r(1)=1} @[1,2]\n"
     );
+}
+
+#[test]
+fn an_ok_with_fewer_operations_than_its_invocation_is_refused() {
+    let pair = |kind: &str, value: &str| {
+        format!(
+            "{{:type :invoke :process 0 :value [[:w 1 1] [:r 2 nil]]}}\n{{:type {kind} :process 0 :value {value}}}"
+        )
+    };
+    for value in ["[[:w 1 1]]", "[]"] {
+        assert!(load(pair(":ok", value)).is_err(), "{value}");
+        // What did not certainly commit may have done all that was asked.
+        assert!(read_as(&pair(":fail", value)).contains("{w(1)=1 r(2)=?} abort"), "{value}");
+        assert!(read_as(&pair(":info", value)).contains("{w(1)=1 r(2)=?} unknown"), "{value}");
+    }
+    assert!(read_as(&pair(":ok", "[[:w 1 1] [:r 2 5]]")).contains("{w(1)=1 r(2)=5} @"));
+    // An invocation without a vector says nothing.
+    let silent = pair(":ok", "[[:w 1 1]]").replace("[[:w 1 1] [:r 2 nil]]}", "nil}");
+    assert!(read_as(&silent).contains("{w(1)=1} @"), "{silent}");
 }
 
 #[test]
