@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use crate::run::{Done, cargo, expect_success, shown};
 use crate::services::Borrowed;
-use crate::{bench, licences};
+use crate::{bench, fuzz, licences};
 
 /// Runs all of it.
 pub fn run() -> Done {
@@ -26,6 +26,7 @@ pub fn run() -> Done {
     })?;
     let mut totals = Totals::default();
     step("tests", || run_tests(&mut totals))?;
+    step("fuzz targets, short", fuzz::run_briefly)?;
     step("benchmarks, short", || bench::run(&["--quick", "--profile", "dev"]))?;
     println!("{}", totals.line());
     Ok(())

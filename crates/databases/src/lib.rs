@@ -25,7 +25,6 @@ mod open;
 mod postgres;
 #[cfg(feature = "drivers")]
 mod redb;
-#[cfg(feature = "drivers")]
 mod rows;
 mod secrets;
 mod sim;
