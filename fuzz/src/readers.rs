@@ -1,8 +1,7 @@
-//! What every fuzz target checks: any bytes are an error or a history, and a history keeps its meaning.
+//! Arbitrary bytes as histories: an error or a history that keeps its meaning.
 //!
 //! A history that was read is looked through for findings and written in the native format; what that gives is read
-//! and written once more, and has to be the same text. Run a target with `cargo +nightly fuzz run NAME` in the folder
-//! above this one; the shared histories and `crates/formats/tests/common` are good seeds.
+//! and written once more, and has to be the same text.
 
 use formats::{Format, ReadOptions, WriteOptions, read_bytes, write_to};
 use history::{History, Index, Summary};

@@ -1,9 +1,11 @@
-//! The project's chores: `cargo xtask test`, `cargo xtask bench`, `cargo xtask soak`, `cargo xtask services`.
+//! The project's chores: `cargo xtask test`, `cargo xtask bench`, `cargo xtask soak`, `cargo xtask fuzz`, `cargo xtask
+//! services`.
 //!
 //! Written with the standard library and a JSON parser, so that a fresh clone starts quickly.
 
 mod bench;
 mod engines;
+mod fuzz;
 mod licences;
 mod run;
 mod services;
@@ -23,6 +25,9 @@ The project's chores.
       --profile dev                     use the development build
   cargo xtask soak [--minutes M]      the trust harness, 20 minutes unless told
   cargo xtask soak --count N          the long tests, N histories each
+  cargo xtask fuzz [TARGET ...]       the fuzz targets with AddressSanitizer, where a nightly toolchain is
+      --executions N                    inputs for each target (1,000,000 unless told)
+      --seconds S                       or until so many seconds have passed for each
   cargo xtask licences                only the licence check
   cargo xtask services [start|stop|status|kill] [postgres|mariadb|galera|SERVER ...]
                                       throw-away database servers on loopback ports
@@ -37,6 +42,7 @@ fn main() -> ExitCode {
         Some((&"test", ["--all-engines"])) => engines::run(),
         Some((&"bench", options)) => bench::run(options),
         Some((&"soak", options)) => soak::run(options),
+        Some((&"fuzz", options)) => fuzz::run(options),
         Some((&"licences", [])) => licences::check(true),
         Some((&"services", words)) => services::run(words),
         None | Some((&("help" | "--help" | "-h"), _)) => {

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use crate::run::{Done, cargo, expect_success, shown};
 use crate::services::Borrowed;
-use crate::{bench, licences, soak};
+use crate::{bench, fuzz, licences, soak};
 
 /// Runs all of it.
 pub fn run() -> Done {
@@ -27,6 +27,7 @@ pub fn run() -> Done {
     let mut totals = Totals::default();
     step("tests", || run_tests(&mut totals))?;
     step("trust harness, two minutes", || soak::harness("dev", &["--minutes", "2"]))?;
+    step("fuzz targets, short", fuzz::run_briefly)?;
     step("benchmarks, short", || bench::run(&["--quick", "--profile", "dev"]))?;
     println!("{}", totals.line());
     Ok(())

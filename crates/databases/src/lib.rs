@@ -26,7 +26,6 @@ mod open;
 mod postgres;
 #[cfg(feature = "drivers")]
 mod redb;
-#[cfg(feature = "drivers")]
 mod rows;
 mod secrets;
 mod sim;

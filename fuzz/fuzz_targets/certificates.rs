@@ -1,0 +1,4 @@
+//! Arbitrary bytes as certificates.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::certificates::check(bytes));
