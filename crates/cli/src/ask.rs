@@ -162,6 +162,7 @@ impl Question<'_> {
             stages: self.stages,
             clock: &|| self.limits.elapsed(),
             limit: &|| self.limits.reached(),
+            ..Options::default()
         };
         match verify::verify(self.history, self.index, level, &options) {
             Ok(answer) => match answer.verdict {

@@ -15,7 +15,7 @@ use crate::proof::{Evidence, ProofBuilder};
 use crate::saturate::{Contradiction, Saturation, Stop};
 use crate::stats::Stats;
 use crate::time::Timeline;
-use crate::{Answer, Verdict, components, cover, guess};
+use crate::{Answer, Verdict, components, cover, guess, schedule};
 
 /// Decides a level for which every operation of the history is indexed, taking transactions of a session to be in its
 /// order where they are linked, even if the level does not ask for that.
@@ -52,6 +52,22 @@ pub(crate) fn decide_with_more(
     (Answer { verdict, stats: run.stats }, run.others)
 }
 
+/// An order that explains the history without any session order, if running the transactions finds one.
+pub(crate) fn schedule_without_sessions(
+    history: &History,
+    index: &Index,
+    level: &Level,
+    options: &Options<'_>,
+) -> Option<Answer> {
+    let links = Links::Without(vec![true; history.txn_count()]);
+    let problem = Problem::new(history, index, level, &links).ok()?;
+    let since = (options.clock)();
+    let mut run = Run { options, stats: Stats::default(), since, more: 0, others: Vec::new() };
+    let (known, timeline) = run.observe(&problem);
+    let verdict = run.schedule(&problem, &known, &timeline)?;
+    Some(Answer { verdict, stats: run.stats })
+}
+
 fn explain_flaw(problem: &Problem<'_>, flaw: &Flaw) -> Certificate {
     let known = KnownGraph::new(0);
     let evidence = Evidence { problem, known: &known, drops: &[], may_reach: &|_, _| true };
@@ -75,7 +91,8 @@ impl Run<'_> {
         self.since = now;
     }
 
-    fn explain(&mut self, problem: &mut Problem<'_>) -> Verdict {
+    /// The graph of what was observed, and the lines of time in it.
+    fn observe(&mut self, problem: &Problem<'_>) -> (KnownGraph, Timeline) {
         self.stats.set("reads", problem.source.len() as u64);
         self.stats.set("ambiguous reads", problem.open.len() as u64);
         let timeline = Timeline::new(problem);
@@ -83,7 +100,44 @@ impl Run<'_> {
         known.add_observed(problem);
         timeline.add_to(&mut known);
         self.stats.set("observed edges", known.graph.edge_count() as u64);
-        let chains = cover::cover(problem, &timeline);
+        self.end_stage("observe");
+        (known, timeline)
+    }
+
+    /// Runs the transactions; the order that this makes is checked like every certificate before it counts.
+    fn schedule(
+        &mut self,
+        problem: &Problem<'_>,
+        known: &KnownGraph,
+        timeline: &Timeline,
+    ) -> Option<Verdict> {
+        let made = schedule::explain(problem, known, timeline, self.options.limit);
+        self.end_stage("schedule");
+        match made {
+            Err(limit) => Some(Verdict::Undecided(limit)),
+            Ok(made) => {
+                let is_right =
+                    |made: &Certificate| certify::check(problem.history, problem.level, made).is_ok();
+                debug_assert!(made.as_ref().is_none_or(is_right), "the schedule explains nothing");
+                let made = made.filter(is_right);
+                self.end_stage("check");
+                made.map(Verdict::Holds)
+            }
+        }
+    }
+
+    fn explain(&mut self, problem: &mut Problem<'_>) -> Verdict {
+        let (known, timeline) = self.observe(problem);
+        if self.options.stages.schedule
+            && self.more == 0
+            && let Some(verdict) = self.schedule(problem, &known, &timeline)
+        {
+            return verdict;
+        }
+        if let Err(limit) = problem.list_candidates(self.options.limit) {
+            return Verdict::Undecided(limit);
+        }
+        let chains = cover::cover(problem, &timeline, self.options.closure_bytes);
         self.stats.set("chains", chains.len() as u64);
         let mut state = Saturation::new(problem, known, chains, timeline.maybe_edges);
         state.tolerated = (self.more > 0).then(Vec::new);

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use certify::{Certificate, Level};
+
 /// What ended a check before it had an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Limit {
@@ -18,6 +20,8 @@ pub enum Limit {
 pub struct Stages {
     /// Run the transactions of a history with predicates on its rows before anything else.
     pub rows: bool,
+    /// Run the transactions in an order that is made step by step, before anything is collected.
+    pub schedule: bool,
     /// Tell what predicates may have done to all keys at once, where these are few.
     pub whole: bool,
     /// Saturate the known graph before anything is searched.
@@ -38,6 +42,7 @@ impl Default for Stages {
     fn default() -> Self {
         Self {
             rows: true,
+            schedule: true,
             whole: true,
             saturate: true,
             windows: true,
@@ -51,13 +56,14 @@ impl Default for Stages {
 
 impl Stages {
     /// The names by which the stages are switched, with what each is.
-    pub const NAMES: [&'static str; 8] =
-        ["rows", "whole", "saturate", "windows", "guess", "components", "lazy", "polarity"];
+    pub const NAMES: [&'static str; 9] =
+        ["rows", "schedule", "whole", "saturate", "windows", "guess", "components", "lazy", "polarity"];
 
     /// Switches one stage off; false if there is no such stage.
     pub fn switch_off(&mut self, name: &str) -> bool {
         let stage = match name {
             "rows" => &mut self.rows,
+            "schedule" => &mut self.schedule,
             "whole" => &mut self.whole,
             "saturate" => &mut self.saturate,
             "windows" => &mut self.windows,
@@ -83,10 +89,26 @@ pub struct Options<'a> {
     pub clock: &'a dyn Fn() -> Duration,
     /// Asked now and then: the limit that was reached, if one was.
     pub limit: &'a dyn Fn() -> Option<Limit>,
+    /// Certificates of other levels for the same history. An order that explained the history at another level is
+    /// tried at this one before anything else; certificates of violations are ignored.
+    pub hints: &'a [(Level, &'a Certificate)],
+    /// The most memory that the closure may take, in bytes. The engine keeps the closure of fewer chains if all would
+    /// take more.
+    pub closure_bytes: usize,
 }
+
+/// The largest closure unless told otherwise.
+const CLOSURE_BYTES: usize = 1 << 30;
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Self { seed: 0, stages: Stages::default(), clock: &|| Duration::ZERO, limit: &|| None }
+        Self {
+            seed: 0,
+            stages: Stages::default(),
+            clock: &|| Duration::ZERO,
+            limit: &|| None,
+            hints: &[],
+            closure_bytes: CLOSURE_BYTES,
+        }
     }
 }

@@ -10,7 +10,11 @@
 use certify::{Level, RealTime};
 use history::{Finding, History, Index, OpId, Outcome, TxnId, VersionOrder};
 
+use crate::options::Limit;
 use crate::shape::Shape;
+
+/// How many candidates are listed between two questions whether a limit was reached.
+const ASK_INTERVAL: usize = 1 << 16;
 
 /// Whether a transaction took part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,7 +90,7 @@ pub(crate) enum Refusal {
 #[derive(Clone, Debug)]
 pub(crate) struct OpenRead {
     pub read: u32,
-    /// Numbers of final writes, or `INITIAL`; those that were ruled out are removed.
+    /// Numbers of final writes, or `INITIAL`; those that were ruled out are removed. None before they are listed.
     pub candidates: Vec<u32>,
 }
 
@@ -361,10 +365,24 @@ impl<'a> Problem<'a> {
             };
             self.source.push(source);
             if source == OPEN {
-                let candidates = self.live_sources(read).collect();
-                self.open.push(OpenRead { read, candidates });
+                self.open.push(OpenRead { read, candidates: Vec::new() });
             }
         }
+    }
+
+    /// Lists the candidates of the reads whose source is open, which takes as much memory as there are.
+    pub(crate) fn list_candidates(&mut self, limit: &dyn Fn() -> Option<Limit>) -> Result<(), Limit> {
+        let mut listed = 0;
+        for open in 0..self.open.len() {
+            let candidates: Vec<u32> = self.live_sources(self.open[open].read).collect();
+            listed += candidates.len();
+            self.open[open].candidates = candidates;
+            if listed >= ASK_INTERVAL {
+                listed = 0;
+                limit().map_or(Ok(()), Err)?;
+            }
+        }
+        Ok(())
     }
 
     fn only_source(&self, read: u32) -> u32 {

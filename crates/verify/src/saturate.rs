@@ -224,6 +224,7 @@ impl<'p, 'a> Saturation<'p, 'a> {
                 self.precede_all_writers(read)?;
             }
         }
+        self.stop_if_contradicted()?;
         Ok(self.sweep()?)
     }
 
