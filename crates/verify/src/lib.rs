@@ -1,9 +1,11 @@
 //! A history and a level in, a verdict with its certificate out.
 
 mod choices;
+mod classes;
 mod components;
 mod cover;
 mod engine;
+mod frontier;
 mod guess;
 mod hints;
 mod known;

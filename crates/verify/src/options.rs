@@ -22,6 +22,8 @@ pub struct Stages {
     pub rows: bool,
     /// Run the transactions in an order that is made step by step, before anything is collected.
     pub schedule: bool,
+    /// Search over how far each session has come, where sessions, keys and values are few.
+    pub frontier: bool,
     /// Tell what predicates may have done to all keys at once, where these are few.
     pub whole: bool,
     /// Saturate the known graph before anything is searched.
@@ -43,6 +45,7 @@ impl Default for Stages {
         Self {
             rows: true,
             schedule: true,
+            frontier: true,
             whole: true,
             saturate: true,
             windows: true,
@@ -56,14 +59,25 @@ impl Default for Stages {
 
 impl Stages {
     /// The names by which the stages are switched, with what each is.
-    pub const NAMES: [&'static str; 9] =
-        ["rows", "schedule", "whole", "saturate", "windows", "guess", "components", "lazy", "polarity"];
+    pub const NAMES: [&'static str; 10] = [
+        "rows",
+        "schedule",
+        "frontier",
+        "whole",
+        "saturate",
+        "windows",
+        "guess",
+        "components",
+        "lazy",
+        "polarity",
+    ];
 
     /// Switches one stage off; false if there is no such stage.
     pub fn switch_off(&mut self, name: &str) -> bool {
         let stage = match name {
             "rows" => &mut self.rows,
             "schedule" => &mut self.schedule,
+            "frontier" => &mut self.frontier,
             "whole" => &mut self.whole,
             "saturate" => &mut self.saturate,
             "windows" => &mut self.windows,
@@ -75,6 +89,40 @@ impl Stages {
         };
         *stage = false;
         true
+    }
+}
+
+/// Asks whether a limit was reached after every so many steps of work.
+#[derive(Clone, Copy)]
+pub(crate) struct Patience<'l> {
+    limit: &'l dyn Fn() -> Option<Limit>,
+    left: usize,
+}
+
+/// Steps of work between two questions: some milliseconds.
+const STEPS: usize = 1 << 18;
+
+impl<'l> Patience<'l> {
+    pub(crate) fn new(limit: &'l dyn Fn() -> Option<Limit>) -> Self {
+        Self { limit, left: STEPS }
+    }
+
+    /// Some steps of work are about to be done.
+    #[inline]
+    pub(crate) fn spend(&mut self, steps: usize) -> Result<(), Limit> {
+        match self.left.checked_sub(steps) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => self.ask(),
+        }
+    }
+
+    /// Asks now.
+    pub(crate) fn ask(&mut self) -> Result<(), Limit> {
+        self.left = STEPS;
+        (self.limit)().map_or(Ok(()), Err)
     }
 }
 
@@ -92,13 +140,13 @@ pub struct Options<'a> {
     /// Certificates of other levels for the same history. An order that explained the history at another level is
     /// tried at this one before anything else; certificates of violations are ignored.
     pub hints: &'a [(Level, &'a Certificate)],
-    /// The most memory that the closure may take, in bytes. The engine keeps the closure of fewer chains if all would
-    /// take more.
-    pub closure_bytes: usize,
+    /// The most memory that a check may take beyond the history and its index, in bytes. Half of it is for the closure,
+    /// which is kept for fewer chains if all would take more, and half for the choices that are left to the search.
+    pub memory_bytes: usize,
 }
 
-/// The largest closure unless told otherwise.
-const CLOSURE_BYTES: usize = 1 << 30;
+/// What a check may take unless told otherwise.
+const MEMORY_BYTES: usize = 2 << 30;
 
 impl Default for Options<'_> {
     fn default() -> Self {
@@ -108,7 +156,7 @@ impl Default for Options<'_> {
             clock: &|| Duration::ZERO,
             limit: &|| None,
             hints: &[],
-            closure_bytes: CLOSURE_BYTES,
+            memory_bytes: MEMORY_BYTES,
         }
     }
 }

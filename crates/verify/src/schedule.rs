@@ -16,7 +16,6 @@
 //! Source: the greedy scheduler of a prototype, and the readiness rule of list scheduling. Measured: 10,000 equal writes
 //! and 10,000 reads of them are explained in 15 ms, 10,000 sessions of 10 transactions on 5 keys in 0.1 s.
 
-mod classes;
 mod insert;
 mod lists;
 
@@ -26,13 +25,14 @@ use certify::{Certificate, Core, Node};
 use history::{Outcome, TxnId};
 use order::{Flat, NONE};
 
-use crate::guess;
+use crate::classes::Classes;
 use crate::known::KnownGraph;
 use crate::options::Limit;
 use crate::problem::{INITIAL, Problem, Status};
 use crate::time::Timeline;
-use classes::Classes;
-use insert::{GAP, Past};
+use crate::{guess, time};
+use insert::GAP;
+pub(crate) use insert::Past;
 use lists::Lists;
 
 /// How many writers are compared at a step.
@@ -594,10 +594,10 @@ impl<'s, 'a> Schedule<'s, 'a> {
             return true;
         }
         let has_come = |later: TxnId| matches!(self.place[later.index()], Place::Begun | Place::Done);
-        let edges = self.timeline.maybe_edges.iter().filter(|edge| edge.txn == txn);
+        let edges = time::edges_of(&self.timeline.maybe_edges, txn);
         self.before[shape.commit(txn) as usize] <= u32::from(shape.events == 2)
             && !self.problem.session_followers(txn).into_iter().any(has_come)
-            && edges.into_iter().all(|edge| self.before[edge.to as usize] > 0)
+            && edges.iter().all(|edge| self.before[edge.to as usize] > 0)
     }
 
     fn may_overwrite(&self, txn: TxnId) -> bool {

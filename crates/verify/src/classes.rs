@@ -12,7 +12,7 @@ use crate::problem::{INITIAL, Problem};
 const NONE: u32 = u32::MAX;
 
 /// The classes of reads and writes.
-pub(super) struct Classes {
+pub(crate) struct Classes {
     of_read: Vec<u32>,
     /// For each write the class of its value, if another write has that value too.
     group_of_write: Vec<u32>,
@@ -20,11 +20,13 @@ pub(super) struct Classes {
     selected: Vec<(u32, u32)>,
     /// Keys with the classes of reads that may have seen their initial state, sorted.
     initial: Vec<(KeyId, u32)>,
-    pub(super) count: usize,
+    /// For each write whether a read can have come from it and from no other.
+    is_told_apart: Vec<bool>,
+    pub(crate) count: usize,
 }
 
 impl Classes {
-    pub(super) fn of(index: &Index) -> Self {
+    pub(crate) fn of(index: &Index) -> Self {
         let groups_start = index.writes().len() as u32;
         let selected_start = groups_start + index.groups().len() as u32;
         let initial_start = selected_start + index.selected_groups().len() as u32;
@@ -40,6 +42,7 @@ impl Classes {
             group_of_write: vec![NONE; index.writes().len()],
             selected: Vec::new(),
             initial: Vec::new(),
+            is_told_apart: vec![false; index.writes().len()],
             count: (initial_start + keys) as usize,
         };
         for (group, writes) in index.groups().enumerate() {
@@ -51,6 +54,11 @@ impl Classes {
             classes.selected.extend(writes.iter().map(|&write| (write, selected_start + group as u32)));
         }
         classes.selected.sort_unstable();
+        for read in 0..classes.of_read.len() {
+            if let Some(is_told_apart) = classes.is_told_apart.get_mut(classes.of_read[read] as usize) {
+                *is_told_apart = true;
+            }
+        }
         classes.find_initial(index);
         classes
     }
@@ -67,13 +75,13 @@ impl Classes {
     }
 
     #[inline]
-    pub(super) fn of_read(&self, read: usize) -> u32 {
+    pub(crate) fn of_read(&self, read: usize) -> u32 {
         self.of_read[read]
     }
 
     /// Whether a read sees what a key holds.
     #[inline]
-    pub(super) fn fits(&self, problem: &Problem<'_>, read: usize, holder: u32) -> bool {
+    pub(crate) fn fits(&self, problem: &Problem<'_>, read: usize, holder: u32) -> bool {
         if holder == INITIAL {
             return problem.index.sources(read).initial;
         }
@@ -83,14 +91,19 @@ impl Classes {
             || self.selected.binary_search(&(holder, class)).is_ok()
     }
 
-    /// Whether every read of one write might be a read of another.
-    pub(super) fn is_same(&self, write: u32, other: u32) -> bool {
+    /// Whether every read of one write might be a read of another: they wrote the same value, and no read can tell them
+    /// apart, as a recorded version or the mark of a delete can.
+    pub(crate) fn is_same(&self, write: u32, other: u32) -> bool {
         let group = |write: u32| self.group_of_write[write as usize];
-        write != INITIAL && self.selected.is_empty() && group(write) != NONE && group(write) == group(other)
+        write != INITIAL
+            && self.selected.is_empty()
+            && group(write) != NONE
+            && group(write) == group(other)
+            && !self.is_told_apart[write as usize]
     }
 
     /// The classes that a write belongs to, or those that may have seen the initial state of a key.
-    pub(super) fn of_holder(&self, key: KeyId, holder: u32) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn of_holder(&self, key: KeyId, holder: u32) -> impl Iterator<Item = u32> + '_ {
         let (own, group) = match holder {
             INITIAL => (NONE, NONE),
             write => (write, self.group_of_write[write as usize]),
