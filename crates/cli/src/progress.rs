@@ -75,6 +75,10 @@ impl Monitor for Watched<'_> {
         self.limits.reached()
     }
 
+    fn memory_bytes(&self) -> Option<u64> {
+        self.limits.memory_bytes()
+    }
+
     fn sentence(&self, limit: Limit) -> String {
         self.limits.sentence(limit)
     }

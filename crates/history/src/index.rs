@@ -68,6 +68,19 @@ pub struct Sources<'i> {
     pub initial: bool,
 }
 
+/// What the sources of a read are. Reads with the same class have the same sources among the writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SourceClass {
+    /// No write: only the initial state, if that.
+    Initial,
+    /// The write of this number.
+    Write(u32),
+    /// The writes of one value, by the number of their group.
+    Group(u32),
+    /// Some writes of the key, by the number of their group.
+    Selected(u32),
+}
+
 /// External reads, final writes and sources of the committed and unknown transactions of a history.
 #[derive(Clone, Debug, Default)]
 pub struct Index {
@@ -195,6 +208,28 @@ impl Index {
             SourceKind::Selected => self.selected.get(*source as usize),
         };
         Sources { writes, initial: self.read_initial[read] }
+    }
+
+    /// What a read's sources are: one write, a group of writes, or nothing but the initial state.
+    #[inline]
+    pub fn source_class(&self, read: usize) -> SourceClass {
+        let number = self.read_source[read];
+        match self.read_kind[read] {
+            SourceKind::Nobody => SourceClass::Initial,
+            SourceKind::Write => SourceClass::Write(number),
+            SourceKind::Group => SourceClass::Group(number),
+            SourceKind::Selected => SourceClass::Selected(number),
+        }
+    }
+
+    /// The writes of each group of [`SourceClass::Group`], by its number.
+    pub fn groups(&self) -> impl ExactSizeIterator<Item = &[u32]> {
+        self.groups.iter().map(|&(start, end)| &self.by_value[start as usize..end as usize])
+    }
+
+    /// The writes of each group of [`SourceClass::Selected`], by its number.
+    pub fn selected_groups(&self) -> impl ExactSizeIterator<Item = &[u32]> {
+        (0..self.selected.len()).map(|group| self.selected.get(group))
     }
 
     /// The numbers of all final writes with the same key and value as this one, itself included.

@@ -25,7 +25,7 @@ pub use builder::Builder;
 pub use datum::Datum;
 pub use findings::{Finding, FindingKind};
 pub use ids::{KeyId, OpId, SessionId, TxnId, ValueId};
-pub use index::{ExternalRead, FinalWrite, Index, Observed, Sources, Telling, VersionOrder};
+pub use index::{ExternalRead, FinalWrite, Index, Observed, SourceClass, Sources, Telling, VersionOrder};
 pub use initial::{InitialDefault, InitialState};
 pub use intern::{Keys, ShapeId, Values};
 pub use model::{History, Outcome};

@@ -121,6 +121,10 @@ impl Monitor for Limits {
         self.is_memory_reached().then_some(Limit::Memory)
     }
 
+    fn memory_bytes(&self) -> Option<u64> {
+        self.memory
+    }
+
     fn sentence(&self, limit: Limit) -> String {
         match limit {
             Limit::Time => {

@@ -14,6 +14,11 @@ pub trait Monitor: Sync {
     /// The limit that is reached, if one is; the check then ends as undecided.
     fn reached(&self) -> Option<Limit>;
 
+    /// The most memory that the process may hold, in bytes, if that is limited. The engine chooses what it keeps by it.
+    fn memory_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// The limit as a sentence.
     fn sentence(&self, limit: Limit) -> String {
         match limit {

@@ -16,6 +16,7 @@ use verify::{Options, Stages, Stats, Unsupported, Verdict};
 use crate::answer::{Answer, Decision, Obstacle};
 use crate::error::{Error, Refused};
 use crate::explanation::Explanation;
+use crate::limits;
 use crate::monitor::Monitor;
 use crate::obstacle;
 
@@ -48,7 +49,8 @@ impl Question<'_> {
             }
             let names: Vec<_> = batch.iter().map(|&place| asked[place].name()).collect();
             self.monitor.stage(&format!("checking {}", names.join(", ")));
-            for (place, answer) in batch.iter().zip(self.decide_all(asked, &batch)) {
+            let decided = self.decide_all(asked, &batch, &hints(&answers));
+            for (place, answer) in batch.iter().zip(decided) {
                 answers[*place] = Some(answer?);
             }
         }
@@ -76,13 +78,18 @@ impl Question<'_> {
         self.index.findings().iter().any(is_committed)
     }
 
-    fn decide_all(&self, asked: &[LevelId], batch: &[usize]) -> Vec<Result<Answer, Error>> {
+    fn decide_all(
+        &self,
+        asked: &[LevelId],
+        batch: &[usize],
+        hints: &[Hint<'_>],
+    ) -> Vec<Result<Answer, Error>> {
         if let [place] = *batch {
-            return vec![self.decide(asked[place])];
+            return vec![self.decide(asked[place], hints)];
         }
         std::thread::scope(|scope| {
             let threads: Vec<_> =
-                batch.iter().map(|&place| scope.spawn(move || self.decide(asked[place]))).collect();
+                batch.iter().map(|&place| scope.spawn(move || self.decide(asked[place], hints))).collect();
             threads
                 .into_iter()
                 .map(|thread| thread.join().unwrap_or_else(|_| Err(Error::Failed("deciding a level".into()))))
@@ -90,17 +97,22 @@ impl Question<'_> {
         })
     }
 
-    /// The answer for a level that has an engine.
-    pub(crate) fn decide(&self, level: LevelId) -> Result<Answer, Error> {
+    /// The answer for a level that has an engine; orders that explain the history at other levels are tried first.
+    pub(crate) fn decide(&self, level: LevelId, hints: &[Hint<'_>]) -> Result<Answer, Error> {
         let engine =
             level.engine().ok_or_else(|| Error::Failed(format!("deciding {level}, which has no engine")))?;
-        self.decide_level(level, &engine.with_clock_skew(self.clock_skew))
+        self.decide_level(level, &engine.with_clock_skew(self.clock_skew), hints)
     }
 
     /// The answer for a level of any skew. The checker has accepted its certificate.
-    pub(crate) fn decide_level(&self, id: LevelId, level: &Level) -> Result<Answer, Error> {
+    pub(crate) fn decide_level(
+        &self,
+        id: LevelId,
+        level: &Level,
+        hints: &[Hint<'_>],
+    ) -> Result<Answer, Error> {
         let started = Instant::now();
-        let (decision, certificate, mut stats) = self.verify(level);
+        let (decision, certificate, mut stats) = self.verify(level, hints);
         if let Some(certificate) = certificate.as_ref().filter(|_| self.certify) {
             let checked = Instant::now();
             self.check(level, certificate)?;
@@ -113,7 +125,7 @@ impl Question<'_> {
         }))
     }
 
-    fn verify(&self, level: &Level) -> (Decision, Option<Certificate>, Stats) {
+    fn verify(&self, level: &Level, hints: &[Hint<'_>]) -> (Decision, Option<Certificate>, Stats) {
         let undecided = |limit| Decision::Undecided(Obstacle::Limit(limit));
         if let Some(limit) = self.monitor.reached() {
             return (undecided(limit), None, Stats::default());
@@ -123,6 +135,8 @@ impl Question<'_> {
             stages: self.stages,
             clock: &|| self.monitor.elapsed(),
             limit: &|| self.monitor.reached(),
+            hints,
+            memory_bytes: self.memory_bytes(),
         };
         match verify::verify(self.history, self.index, level, &options) {
             Ok(answer) => match answer.verdict {
@@ -131,6 +145,18 @@ impl Question<'_> {
                 Verdict::Undecided(limit) => (undecided(limit), None, answer.stats),
             },
             Err(Unsupported { op }) => (Decision::Undecided(Obstacle::Operation(op)), None, Stats::default()),
+        }
+    }
+
+    /// What the engine may take beside the history and its index: what the limit leaves, or its own default.
+    fn memory_bytes(&self) -> usize {
+        let own = Options::default().memory_bytes;
+        match self.monitor.memory_bytes() {
+            Some(limit) => {
+                let left = limit.saturating_sub(limits::resident_bytes().unwrap_or(0));
+                own.min(usize::try_from(left).unwrap_or(usize::MAX))
+            }
+            None => own,
         }
     }
 
@@ -165,6 +191,15 @@ impl Question<'_> {
         }
         answer
     }
+}
+
+/// A level with an argument for the history.
+pub(crate) type Hint<'a> = (Level, &'a Certificate);
+
+/// The orders that explain the history at levels that were asked.
+fn hints(answers: &[Option<Answer>]) -> Vec<Hint<'_>> {
+    let holding = answers.iter().flatten().filter(|answer| answer.decision == Decision::Holds);
+    holding.filter_map(|answer| answer.certificate.as_ref().map(|(level, order)| (*level, order))).collect()
 }
 
 /// The answer that follows for a level from the answers there are, if one does.

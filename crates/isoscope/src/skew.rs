@@ -142,7 +142,7 @@ impl SkewSearch<'_> {
     }
 
     fn decide_with(&self, skew: i64) -> Result<Answer, Error> {
-        self.question.decide_level(self.id, &self.level.with_clock_skew(skew))
+        self.question.decide_level(self.id, &self.level.with_clock_skew(skew), &[])
     }
 }
 

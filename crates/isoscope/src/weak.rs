@@ -89,7 +89,7 @@ fn stronger_that_holds(
         let asked = known.iter().find(|answer| answer.level.shipped() == Some(stronger));
         let decision = match asked {
             Some(answer) => answer.decision,
-            None => question.decide(stronger)?.decision,
+            None => question.decide(stronger, &[])?.decision,
         };
         match decision {
             Decision::Holds => return Ok(Some(stronger)),

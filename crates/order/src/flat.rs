@@ -53,7 +53,7 @@ impl Flat {
     }
 
     /// How many times each node is a neighbour.
-    pub(crate) fn degrees(&self) -> Vec<u32> {
+    pub fn degrees(&self) -> Vec<u32> {
         let mut degrees = vec![0; self.node_count()];
         self.nodes.iter().for_each(|&node| degrees[node as usize] += 1);
         degrees

@@ -14,8 +14,10 @@ use rustc_hash::FxHashMap;
 use solve::{Lit, Setup};
 
 use crate::known::Reason;
+use crate::options::{Limit, Options, Patience};
 use crate::problem::{INITIAL, OPEN, Problem, Status, UNUSED};
 use crate::saturate::Saturation;
+use crate::time;
 
 /// What a variable stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -104,10 +106,17 @@ pub(crate) struct Collect<'s, 'p, 'a> {
     choices: Choices,
     pairs: FxHashMap<u64, (Lit, Lit)>,
     committed: FxHashMap<TxnId, Lit>,
+    patience: Patience<'s>,
+    /// How many conditional edges there may be, and how many there were when limits were last asked for.
+    most_edges: usize,
+    counted: usize,
 }
 
+/// What a conditional edge takes, in the tables of the solver too.
+const BYTES_PER_EDGE: usize = 128;
+
 impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
-    pub(crate) fn new(state: &'s Saturation<'p, 'a>, is_saturated: bool) -> Self {
+    pub(crate) fn new(state: &'s Saturation<'p, 'a>, is_saturated: bool, options: &'s Options<'s>) -> Self {
         let choices = Choices {
             setup: Setup::default(),
             meanings: Vec::new(),
@@ -117,31 +126,49 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
             undecided_pairs: 0,
             undecided_reads: 0,
         };
-        Self { state, is_saturated, choices, pairs: FxHashMap::default(), committed: FxHashMap::default() }
+        Self {
+            state,
+            is_saturated,
+            choices,
+            pairs: FxHashMap::default(),
+            committed: FxHashMap::default(),
+            patience: Patience::new(options.limit),
+            most_edges: options.memory_bytes / 2 / BYTES_PER_EDGE,
+            counted: 0,
+        }
     }
 
-    pub(crate) fn run(mut self) -> Choices {
+    /// Asks for the limits after every read and write that was looked at.
+    fn ask(&mut self) -> Result<(), Limit> {
+        let edges = self.choices.setup.edge_count();
+        self.patience.spend(16 + edges - std::mem::replace(&mut self.counted, edges))?;
+        if edges > self.most_edges { Err(Limit::Memory) } else { Ok(()) }
+    }
+
+    pub(crate) fn run(mut self) -> Result<Choices, Limit> {
         for read in 0..self.problem().source.len() as u32 {
             match self.problem().source[read as usize] {
                 OPEN | UNUSED => {}
                 source => self.known_read(read, source),
             }
+            self.ask()?;
         }
         for open in 0..self.problem().open.len() {
             let read = self.problem().open[open].read;
             if self.problem().source[read as usize] == OPEN {
-                self.open_read(open);
+                self.open_read(open)?;
             }
         }
         if self.problem().shape.writers_exclude() {
             for write in 0..self.problem().index.writes().len() {
                 self.exclusive_write(write);
+                self.ask()?;
             }
         }
         self.told_if_committed();
         self.maybe_obligations();
         self.choices.undecided_pairs = self.pairs.len() as u64;
-        self.choices
+        Ok(self.choices)
     }
 
     fn problem(&self) -> &'s Problem<'a> {
@@ -171,7 +198,7 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
     }
 
     /// The options of an open read, each with its edges.
-    fn open_read(&mut self, open: usize) {
+    fn open_read(&mut self, open: usize) -> Result<(), Limit> {
         self.choices.undecided_reads += 1;
         let entry = &self.problem().open[open];
         let reader = self.problem().reader(entry.read);
@@ -182,10 +209,12 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
             self.choices.meanings.push(Meaning::Source(entry.read, source));
             options.push(option);
             self.option(entry.read, source, option);
+            self.ask()?;
         }
         let clause = guard.iter().map(|&lit| !lit).chain(options.iter().copied()).collect();
         self.give(clause, Given::OneSource { read: entry.read });
         self.choices.setup.add_choice(&guard, &options);
+        Ok(())
     }
 
     fn option(&mut self, read: u32, source: u32, option: Lit) {
@@ -286,7 +315,7 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
                 let (from, to) = (shape.commit(txn), shape.begin(later));
                 self.edge(from, to, &[committed], Because::Session { from, to });
             }
-            for edge in self.state.maybe_edges.iter().filter(|edge| edge.txn == txn) {
+            for edge in time::edges_of(&self.state.maybe_edges, txn) {
                 self.edge(edge.from, edge.to, &[committed], Because::Time);
             }
         }

@@ -6,20 +6,17 @@
 //! The closure takes half the room if no chain is longer than `SHORT_CHAIN`. Chains that are longer are cut into pieces
 //! where that does not double their number: a piece is a chain too.
 //!
-//! The bound keeps a history of a thousand short sessions from asking for more than `CLOSURE_BYTES`.
+//! The bound keeps a history of a thousand short sessions from asking for more than the options allow.
 
 use order::{Chains, Reach, SHORT_CHAIN};
 
 use crate::problem::{Problem, Status};
 use crate::time::Timeline;
 
-/// The largest closure that is built.
-const CLOSURE_BYTES: usize = 1 << 30;
-
 /// The most chains that pay: the work for a read grows with their number.
 const CHAIN_LIMIT: usize = 256;
 
-pub(crate) fn cover(problem: &Problem<'_>, timeline: &Timeline) -> Chains {
+pub(crate) fn cover(problem: &Problem<'_>, timeline: &Timeline, closure_bytes: usize) -> Chains {
     let node_count = timeline.node_count as usize;
     let mut sessions = session_chains(problem);
     sessions.sort_by_key(|chain| std::cmp::Reverse(chain.len()));
@@ -29,7 +26,7 @@ pub(crate) fn cover(problem: &Problem<'_>, timeline: &Timeline) -> Chains {
         chains.iter().flat_map(|chain| chain.chunks(longest)).map(<[u32]>::to_vec).collect()
     };
     let (mut sessions, lines) = (pieces(&sessions), pieces(&lines));
-    sessions.truncate(chain_limit(node_count, longest as u32).saturating_sub(lines.len()));
+    sessions.truncate(chain_limit(node_count, longest as u32, closure_bytes).saturating_sub(lines.len()));
     let mut chains = Chains::new(node_count);
     sessions.into_iter().chain(lines).for_each(|chain| chains.add(chain));
     chains
@@ -44,9 +41,9 @@ fn longest_piece(lengths: impl Iterator<Item = usize> + Clone) -> usize {
     }
 }
 
-fn chain_limit(node_count: usize, longest: u32) -> usize {
+fn chain_limit(node_count: usize, longest: u32, closure_bytes: usize) -> usize {
     let mut limit = CHAIN_LIMIT;
-    while limit > 1 && Reach::bytes(node_count, limit, longest) > CLOSURE_BYTES {
+    while limit > 1 && Reach::bytes(node_count, limit, longest) > closure_bytes {
         limit -= 1;
     }
     limit

@@ -10,12 +10,12 @@ use solve::{Habits, Solver};
 use crate::choices::{Choices, Collect, Meaning};
 use crate::known::KnownGraph;
 use crate::options::{Limit, Options};
-use crate::problem::{Flaw, Links, Problem, Status};
+use crate::problem::{Flaw, Links, OPEN, Problem, Status};
 use crate::proof::{Evidence, ProofBuilder};
 use crate::saturate::{Contradiction, Saturation, Stop};
 use crate::stats::Stats;
 use crate::time::Timeline;
-use crate::{Answer, Verdict, components, cover, guess};
+use crate::{Answer, Verdict, components, cover, frontier, guess, schedule};
 
 /// Decides a level for which every operation of the history is indexed, taking transactions of a session to be in its
 /// order where they are linked, even if the level does not ask for that.
@@ -66,6 +66,22 @@ pub(crate) fn prove_finding(
     explain_flaw(&problem, &Flaw::Finding(finding.clone()))
 }
 
+/// An order that explains the history without any session order, if running the transactions finds one.
+pub(crate) fn schedule_without_sessions(
+    history: &History,
+    index: &Index,
+    level: &Level,
+    options: &Options<'_>,
+) -> Option<Answer> {
+    let links = Links::Without(vec![true; history.txn_count()]);
+    let problem = Problem::new(history, index, level, &links).ok()?;
+    let since = (options.clock)();
+    let mut run = Run { options, stats: Stats::default(), since, more: 0, others: Vec::new() };
+    let (known, timeline) = run.observe(&problem);
+    let verdict = run.schedule(&problem, &known, &timeline)?;
+    Some(Answer { verdict, stats: run.stats })
+}
+
 fn explain_flaw(problem: &Problem<'_>, flaw: &Flaw) -> Certificate {
     let known = KnownGraph::new(0);
     let evidence = Evidence { problem, known: &known, drops: &[], may_reach: &|_, _| true };
@@ -89,7 +105,8 @@ impl Run<'_> {
         self.since = now;
     }
 
-    fn explain(&mut self, problem: &mut Problem<'_>) -> Verdict {
+    /// The graph of what was observed, and the lines of time in it.
+    fn observe(&mut self, problem: &Problem<'_>) -> (KnownGraph, Timeline) {
         self.stats.set("reads", problem.source.len() as u64);
         self.stats.set("ambiguous reads", problem.open.len() as u64);
         let timeline = Timeline::new(problem);
@@ -97,9 +114,74 @@ impl Run<'_> {
         known.add_observed(problem);
         timeline.add_to(&mut known);
         self.stats.set("observed edges", known.graph.edge_count() as u64);
-        let chains = cover::cover(problem, &timeline);
+        self.end_stage("observe");
+        (known, timeline)
+    }
+
+    /// Runs the transactions; the order that this makes is checked like every certificate before it counts.
+    fn schedule(
+        &mut self,
+        problem: &Problem<'_>,
+        known: &KnownGraph,
+        timeline: &Timeline,
+    ) -> Option<Verdict> {
+        let made = schedule::explain(problem, known, timeline, self.options.limit);
+        self.end_stage("schedule");
+        match made {
+            Err(limit) => Some(Verdict::Undecided(limit)),
+            Ok(made) => {
+                let is_right =
+                    |made: &Certificate| certify::check(problem.history, problem.level, made).is_ok();
+                // Where there are predicates, the problem may be about some keys only.
+                debug_assert!(
+                    history::has_predicates(problem.history) || made.as_ref().is_none_or(is_right),
+                    "the schedule explains nothing"
+                );
+                let made = made.filter(is_right);
+                self.end_stage("check");
+                made.map(Verdict::Holds)
+            }
+        }
+    }
+
+    /// Searches for a serial order over how far each session has come.
+    fn search_frontier(&mut self, problem: &Problem<'_>) -> Option<Verdict> {
+        if !problem.source.contains(&OPEN) {
+            return None;
+        }
+        let found = frontier::search(problem, self.options.seed, self.options.limit);
+        self.end_stage("frontier");
+        let order = match found {
+            Err(limit) => return Some(Verdict::Undecided(limit)),
+            Ok(order) => order?.into_iter().flat_map(|txn| {
+                let shape = problem.shape;
+                (shape.begin(txn)..=shape.commit(txn)).map(Node)
+            }),
+        };
+        let is_taken = |&txn: &TxnId| problem.is_in(txn) && problem.history.outcome(txn) == Outcome::Unknown;
+        let committed_unknown = problem.history.txns().filter(is_taken).collect();
+        let made = Certificate::Holds { order: order.collect(), committed_unknown };
+        let is_right = certify::check(problem.history, problem.level, &made).is_ok();
+        debug_assert!(is_right || history::has_predicates(problem.history), "the order explains nothing");
+        self.end_stage("check");
+        is_right.then_some(Verdict::Holds(made))
+    }
+
+    fn explain(&mut self, problem: &mut Problem<'_>) -> Verdict {
+        let (known, timeline) = self.observe(problem);
+        if self.options.stages.schedule
+            && self.more == 0
+            && let Some(verdict) = self.schedule(problem, &known, &timeline)
+        {
+            return verdict;
+        }
+        if let Err(limit) = problem.list_candidates(self.options.limit) {
+            return Verdict::Undecided(limit);
+        }
+        let chains = cover::cover(problem, &timeline, self.options.memory_bytes / 2);
         self.stats.set("chains", chains.len() as u64);
-        let mut state = Saturation::new(problem, known, chains, timeline.maybe_edges);
+        let is_timeless = timeline.chains.is_empty();
+        let mut state = Saturation::new(problem, known, chains, timeline.maybe_edges, self.options.limit);
         state.tolerated = (self.more > 0).then(Vec::new);
         self.stats.set("pairs", state.writers.pair_count());
         self.end_stage("prepare");
@@ -118,6 +200,10 @@ impl Run<'_> {
                 self.end_stage("prove");
                 Verdict::Violated(certificate)
             }
+            Ok(()) if self.options.stages.frontier && is_timeless && self.more == 0 => {
+                let found = self.search_frontier(state.problem);
+                found.unwrap_or_else(|| self.search(&mut state))
+            }
             Ok(()) => self.search(&mut state),
         }
     }
@@ -134,11 +220,8 @@ impl Run<'_> {
     }
 
     fn saturate(&mut self, state: &mut Saturation<'_, '_>) -> Result<(), Stop> {
-        let result = if self.options.stages.saturate {
-            state.run(self.options.stages.windows, self.options.limit)
-        } else {
-            state.start()
-        };
+        let result =
+            if self.options.stages.saturate { state.run(self.options.stages.windows) } else { state.start() };
         self.stats.set("known edges", state.known.graph.edge_count() as u64);
         self.stats.set("rounds", state.rounds);
         self.stats.set("dropped sources", state.drops.len() as u64);
@@ -147,7 +230,11 @@ impl Run<'_> {
     }
 
     fn search(&mut self, state: &mut Saturation<'_, '_>) -> Verdict {
-        let choices = Collect::new(state, self.options.stages.saturate).run();
+        let collect = Collect::new(state, self.options.stages.saturate, self.options);
+        let choices = match collect.run() {
+            Ok(choices) => choices,
+            Err(limit) => return Verdict::Undecided(limit),
+        };
         for &(from, to, reason) in &choices.known {
             state.known.add(from, to, reason);
         }

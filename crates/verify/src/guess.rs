@@ -11,19 +11,22 @@ use crate::problem::Problem;
 
 /// The guessed order of all nodes, those of time included.
 pub(crate) fn guess(problem: &Problem<'_>, known: &KnownGraph, use_hints: bool) -> Vec<u32> {
-    let shape = problem.shape;
-    let txn_nodes = problem.history.txn_count() as u32 * shape.events;
     if !use_hints {
         return order::topological_order(&known.graph).unwrap_or_default();
     }
-    let hints: Vec<u64> = if problem.history.has_times() {
-        (0..txn_nodes).map(|node| time_hint(problem, node)).collect()
-    } else {
-        (0..txn_nodes).map(|node| progress_hint(problem, node)).collect()
-    };
+    let hints = hints(problem);
     // Moments of the time line come as soon as they can: they hold up what comes after them.
     let hint = |node: u32| hints.get(node as usize).copied().unwrap_or(0);
     order::topological_order_by(&known.graph, hint).unwrap_or_default()
+}
+
+/// For each event of a transaction when it seems to have happened.
+pub(crate) fn hints(problem: &Problem<'_>) -> Vec<u64> {
+    let txn_nodes = problem.history.txn_count() as u32 * problem.shape.events;
+    match problem.history.has_times() {
+        true => (0..txn_nodes).map(|node| time_hint(problem, node)).collect(),
+        false => (0..txn_nodes).map(|node| progress_hint(problem, node)).collect(),
+    }
 }
 
 fn progress_hint(problem: &Problem<'_>, node: u32) -> u64 {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use certify::{Certificate, Level};
+
 /// What ended a check before it had an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Limit {
@@ -18,6 +20,10 @@ pub enum Limit {
 pub struct Stages {
     /// Run the transactions of a history with predicates on its rows before anything else.
     pub rows: bool,
+    /// Run the transactions in an order that is made step by step, before anything is collected.
+    pub schedule: bool,
+    /// Search over how far each session has come, where sessions, keys and values are few.
+    pub frontier: bool,
     /// Tell what predicates may have done to all keys at once, where these are few.
     pub whole: bool,
     /// Saturate the known graph before anything is searched.
@@ -38,6 +44,8 @@ impl Default for Stages {
     fn default() -> Self {
         Self {
             rows: true,
+            schedule: true,
+            frontier: true,
             whole: true,
             saturate: true,
             windows: true,
@@ -51,13 +59,25 @@ impl Default for Stages {
 
 impl Stages {
     /// The names by which the stages are switched, with what each is.
-    pub const NAMES: [&'static str; 8] =
-        ["rows", "whole", "saturate", "windows", "guess", "components", "lazy", "polarity"];
+    pub const NAMES: [&'static str; 10] = [
+        "rows",
+        "schedule",
+        "frontier",
+        "whole",
+        "saturate",
+        "windows",
+        "guess",
+        "components",
+        "lazy",
+        "polarity",
+    ];
 
     /// Switches one stage off; false if there is no such stage.
     pub fn switch_off(&mut self, name: &str) -> bool {
         let stage = match name {
             "rows" => &mut self.rows,
+            "schedule" => &mut self.schedule,
+            "frontier" => &mut self.frontier,
             "whole" => &mut self.whole,
             "saturate" => &mut self.saturate,
             "windows" => &mut self.windows,
@@ -72,6 +92,40 @@ impl Stages {
     }
 }
 
+/// Asks whether a limit was reached after every so many steps of work.
+#[derive(Clone, Copy)]
+pub(crate) struct Patience<'l> {
+    limit: &'l dyn Fn() -> Option<Limit>,
+    left: usize,
+}
+
+/// Steps of work between two questions: some milliseconds.
+const STEPS: usize = 1 << 18;
+
+impl<'l> Patience<'l> {
+    pub(crate) fn new(limit: &'l dyn Fn() -> Option<Limit>) -> Self {
+        Self { limit, left: STEPS }
+    }
+
+    /// Some steps of work are about to be done.
+    #[inline]
+    pub(crate) fn spend(&mut self, steps: usize) -> Result<(), Limit> {
+        match self.left.checked_sub(steps) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => self.ask(),
+        }
+    }
+
+    /// Asks now.
+    pub(crate) fn ask(&mut self) -> Result<(), Limit> {
+        self.left = STEPS;
+        (self.limit)().map_or(Ok(()), Err)
+    }
+}
+
 /// How to decide. The engine reads no clock of its own: time and limits come from here.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
@@ -83,10 +137,26 @@ pub struct Options<'a> {
     pub clock: &'a dyn Fn() -> Duration,
     /// Asked now and then: the limit that was reached, if one was.
     pub limit: &'a dyn Fn() -> Option<Limit>,
+    /// Certificates of other levels for the same history. An order that explained the history at another level is
+    /// tried at this one before anything else; certificates of violations are ignored.
+    pub hints: &'a [(Level, &'a Certificate)],
+    /// The most memory that a check may take beyond the history and its index, in bytes. Half of it is for the closure,
+    /// which is kept for fewer chains if all would take more, and half for the choices that are left to the search.
+    pub memory_bytes: usize,
 }
+
+/// What a check may take unless told otherwise.
+const MEMORY_BYTES: usize = 2 << 30;
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Self { seed: 0, stages: Stages::default(), clock: &|| Duration::ZERO, limit: &|| None }
+        Self {
+            seed: 0,
+            stages: Stages::default(),
+            clock: &|| Duration::ZERO,
+            limit: &|| None,
+            hints: &[],
+            memory_bytes: MEMORY_BYTES,
+        }
     }
 }

@@ -10,7 +10,12 @@
 use certify::{Level, RealTime};
 use history::{Finding, History, Index, OpId, Outcome, TxnId, VersionOrder};
 
+use crate::classes::Classes;
+use crate::options::Limit;
 use crate::shape::Shape;
+
+/// How many candidates are listed between two questions whether a limit was reached.
+const ASK_INTERVAL: usize = 1 << 16;
 
 /// Whether a transaction took part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,7 +91,7 @@ pub(crate) enum Refusal {
 #[derive(Clone, Debug)]
 pub(crate) struct OpenRead {
     pub read: u32,
-    /// Numbers of final writes, or `INITIAL`; those that were ruled out are removed.
+    /// Numbers of final writes, or `INITIAL`; those that were ruled out are removed. None before they are listed.
     pub candidates: Vec<u32>,
 }
 
@@ -239,13 +244,13 @@ impl<'a> Problem<'a> {
         result
     }
 
-    /// Looks at every read once, and again whenever one of its possible sources is ruled out.
+    /// Looks at every read once, and again when few of its possible sources are left.
     fn follow_consequences(&mut self) -> Result<(), Flaw> {
-        let readers = self.readers_of_unknown();
+        let mut sources = LiveSources::of(self);
         let mut queue: Vec<u32> = (0..self.index.reads().len() as u32).rev().collect();
         loop {
             let Some(read) = queue.pop() else {
-                match self.follow_lists(&readers)? {
+                match self.follow_lists(&mut sources)? {
                     next if next.is_empty() => return Ok(()),
                     next => queue = next,
                 }
@@ -261,7 +266,7 @@ impl<'a> Problem<'a> {
                 (Status::Maybe, None) => {
                     self.status[txn.index()] = Status::Out;
                     self.impossible.push((txn, Refusal::Sourceless(read)));
-                    queue.extend(of_txn(&readers, txn));
+                    sources.remove(self.index, txn, &mut queue);
                 }
                 (Status::In, Some(write)) if !others && write != INITIAL => {
                     let writer = self.writer(write);
@@ -276,9 +281,9 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// Who is in the list of a transaction that took part did too, and who has one in its list that did not, did not
-    /// either. Gives back the reads to look at again.
-    fn follow_lists(&mut self, readers: &[(TxnId, u32)]) -> Result<Vec<u32>, Flaw> {
+    /// If a committed transaction read an element of a list, the element's appender committed; if the appender did not,
+    /// the reader did not. Gives back the reads to look at again.
+    fn follow_lists(&mut self, sources: &mut LiveSources) -> Result<Vec<u32>, Flaw> {
         let mut again = Vec::new();
         for &(op, txn) in self.index.listed() {
             let reader = self.history.txn_of(op);
@@ -292,7 +297,7 @@ impl<'a> Problem<'a> {
                 (Status::Maybe, Status::Out) => {
                     self.status[reader.index()] = Status::Out;
                     self.impossible.push((reader, Refusal::Listed(op, txn)));
-                    again.extend(of_txn(readers, reader));
+                    sources.remove(self.index, reader, &mut again);
                     // A list may have lost a member: look at all of them again.
                     again.extend(self.index.reads_of(reader).map(|read| read as u32));
                 }
@@ -300,21 +305,6 @@ impl<'a> Problem<'a> {
             }
         }
         Ok(again)
-    }
-
-    /// Pairs of an unknown transaction and a read that may have come from it, sorted.
-    fn readers_of_unknown(&self) -> Vec<(TxnId, u32)> {
-        let mut pairs = Vec::new();
-        for read in 0..self.index.reads().len() as u32 {
-            for &write in self.index.sources(read as usize).writes {
-                let writer = self.writer(write);
-                if self.status[writer.index()] == Status::Maybe {
-                    pairs.push((writer, read));
-                }
-            }
-        }
-        pairs.sort_unstable();
-        pairs
     }
 
     /// Pairs of a transaction that read a list and one of unknown outcome whose elements it has, sorted.
@@ -326,16 +316,21 @@ impl<'a> Problem<'a> {
         pairs
     }
 
-    /// Of the transactions that may have taken part, keeps those that somebody may have read from.
+    /// Of the transactions that may have taken part, keeps those that a useful transaction may have read from. Reads of
+    /// one class have the same sources, so each class is looked at once.
     fn leave_out_useless(&mut self) {
         let mut is_useful = vec![false; self.status.len()];
         let mut queue: Vec<TxnId> = self.history.txns().filter(|&txn| self.is_in(txn)).collect();
         let listed = self.listed_by_reader();
+        let classes = Classes::of(self.index);
+        let mut is_seen = vec![false; classes.count];
         while let Some(txn) = queue.pop() {
             let mut writers: Vec<TxnId> = of_txn(&listed, txn).collect();
             for read in self.index.reads_of(txn) {
-                let sources = self.live_sources(read as u32).filter(|&write| write != INITIAL);
-                writers.extend(sources.map(|write| self.writer(write)));
+                if !std::mem::replace(&mut is_seen[classes.of_read(read) as usize], true) {
+                    let sources = self.index.sources(read).writes.iter();
+                    writers.extend(sources.map(|&write| self.writer(write)));
+                }
             }
             for writer in writers {
                 if self.status[writer.index()] == Status::Maybe && !is_useful[writer.index()] {
@@ -361,10 +356,24 @@ impl<'a> Problem<'a> {
             };
             self.source.push(source);
             if source == OPEN {
-                let candidates = self.live_sources(read).collect();
-                self.open.push(OpenRead { read, candidates });
+                self.open.push(OpenRead { read, candidates: Vec::new() });
             }
         }
+    }
+
+    /// Lists the candidates of the reads whose source is open, which takes as much memory as there are.
+    pub(crate) fn list_candidates(&mut self, limit: &dyn Fn() -> Option<Limit>) -> Result<(), Limit> {
+        let mut listed = 0;
+        for open in 0..self.open.len() {
+            let candidates: Vec<u32> = self.live_sources(self.open[open].read).collect();
+            listed += candidates.len();
+            self.open[open].candidates = candidates;
+            if listed >= ASK_INTERVAL {
+                listed = 0;
+                limit().map_or(Ok(()), Err)?;
+            }
+        }
+        Ok(())
     }
 
     fn only_source(&self, read: u32) -> u32 {
@@ -373,6 +382,48 @@ impl<'a> Problem<'a> {
             (Some(INITIAL), None) => INITIAL,
             (Some(write), None) if !self.has_unknown || self.is_in(self.writer(write)) => write,
             _ => OPEN,
+        }
+    }
+}
+
+/// How many of the possible sources of each class of reads may have committed.
+struct LiveSources {
+    classes: Classes,
+    live: Vec<u32>,
+    /// Classes with their reads, sorted.
+    reads: Vec<(u32, u32)>,
+}
+
+impl LiveSources {
+    fn of(problem: &Problem<'_>) -> Self {
+        let index = problem.index;
+        let classes = Classes::of(index);
+        let mut live = vec![0; classes.count];
+        for (number, write) in index.writes().iter().enumerate() {
+            let is_live = problem.status[write.txn.index()] != Status::Out;
+            for class in classes.of_holder(write.key, number as u32).filter(|_| is_live) {
+                live[class as usize] += 1;
+            }
+        }
+        let reads = 0..index.reads().len() as u32;
+        let mut reads: Vec<_> = reads.map(|read| (classes.of_read(read as usize), read)).collect();
+        reads.sort_unstable();
+        Self { classes, live, reads }
+    }
+
+    /// A transaction did not commit: collects the reads that have few sources left. One of them may be the reader's own
+    /// write, which is no source.
+    fn remove(&mut self, index: &Index, txn: TxnId, again: &mut Vec<u32>) {
+        for write in index.writes_of(txn) {
+            for class in self.classes.of_holder(index.writes()[write].key, write as u32) {
+                let live = &mut self.live[class as usize];
+                *live -= 1;
+                if *live <= 2 {
+                    let start = self.reads.partition_point(|&(known, _)| known < class);
+                    let reads = self.reads[start..].iter().take_while(|&&(known, _)| known == class);
+                    again.extend(reads.map(|&(_, read)| read));
+                }
+            }
         }
     }
 }

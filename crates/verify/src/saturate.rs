@@ -26,11 +26,11 @@ mod open;
 mod pass;
 mod simple;
 
-use history::TxnId;
+use history::{OpId, TxnId};
 use order::{EdgeId, Flat, NONE, Reach, topological_order_of};
 
 use crate::known::{KnownGraph, Reason};
-use crate::options::Limit;
+use crate::options::{Limit, Patience};
 use crate::problem::{INITIAL, OPEN, Problem, UNUSED};
 use crate::time::MaybeEdge;
 use crate::windows::Windows;
@@ -53,6 +53,12 @@ pub(crate) enum Contradiction {
 pub(crate) enum Stop {
     Contradiction(Contradiction),
     Limit(Limit),
+}
+
+impl From<Limit> for Stop {
+    fn from(limit: Limit) -> Self {
+        Self::Limit(limit)
+    }
 }
 
 impl From<Contradiction> for Stop {
@@ -119,6 +125,10 @@ pub(crate) struct Saturation<'p, 'a> {
     pub tolerated: Option<Vec<Contradiction>>,
     /// Whether an edge that is added counts at once; if not, only the next sweep looks at it.
     is_noting: bool,
+    patience: Patience<'p>,
+    /// Made when an unknown transaction is first taken in.
+    told_by_txn: Option<Vec<(TxnId, u32)>>,
+    listed_by_txn: Option<Vec<(TxnId, (OpId, TxnId))>>,
     /// The chains that improved at the node that is looked at.
     improved: Selected,
     scratch: (Vec<u32>, Vec<u32>),
@@ -171,6 +181,7 @@ impl<'p, 'a> Saturation<'p, 'a> {
         known: KnownGraph,
         chains: order::Chains,
         maybe_edges: Vec<MaybeEdge>,
+        limit: &'p dyn Fn() -> Option<Limit>,
     ) -> Self {
         let writers = Writers::new(problem, &chains);
         let observed_count = known.graph.edge_count();
@@ -210,6 +221,9 @@ impl<'p, 'a> Saturation<'p, 'a> {
             observed_count,
             tolerated: None,
             is_noting: true,
+            patience: Patience::new(limit),
+            told_by_txn: None,
+            listed_by_txn: None,
             improved,
             scratch: (Vec::new(), Vec::new()),
         }
@@ -224,25 +238,22 @@ impl<'p, 'a> Saturation<'p, 'a> {
                 self.precede_all_writers(read)?;
             }
         }
-        Ok(self.sweep()?)
+        self.stop_if_contradicted()?;
+        self.sweep()
     }
 
     /// Runs to a fixed point.
-    pub(crate) fn run(&mut self, by_windows: bool, limit: &dyn Fn() -> Option<Limit>) -> Result<(), Stop> {
+    pub(crate) fn run(&mut self, by_windows: bool) -> Result<(), Stop> {
         let mut is_first = true;
         loop {
-            if let Some(limit) = limit() {
-                return Err(Stop::Limit(limit));
-            }
+            self.patience.ask()?;
             self.rounds += 1;
             self.sweep()?;
             self.find_windows(by_windows, is_first);
             self.pass(std::mem::take(&mut is_first))?;
             self.stop_if_contradicted()?;
             while self.spread_fresh()? {
-                if let Some(limit) = limit() {
-                    return Err(Stop::Limit(limit));
-                }
+                self.patience.ask()?;
                 let is_new = self.follow_improved()?;
                 self.stop_if_contradicted()?;
                 if !is_new {
@@ -258,7 +269,7 @@ impl<'p, 'a> Saturation<'p, 'a> {
     }
 
     /// Applies the rules to what improved; false if nothing did.
-    fn follow_improved(&mut self) -> Result<bool, Contradiction> {
+    fn follow_improved(&mut self) -> Result<bool, Stop> {
         let mut improved = Vec::new();
         self.reach.take_queue(&mut improved);
         if improved.is_empty() && self.waiting.is_empty() {
@@ -278,7 +289,7 @@ impl<'p, 'a> Saturation<'p, 'a> {
     }
 
     /// A read of the initial state comes before every writer of the key.
-    fn precede_all_writers(&mut self, read: u32) -> Result<(), Contradiction> {
+    fn precede_all_writers(&mut self, read: u32) -> Result<(), Stop> {
         let external = self.problem.index.reads()[read as usize];
         let first = |group: Group<'_>| group.first_from(0, external.txn).map(|(later, _)| later);
         let mut later: Vec<TxnId> = self.writers.groups(external.key).filter_map(first).collect();
@@ -286,7 +297,7 @@ impl<'p, 'a> Saturation<'p, 'a> {
         later.into_iter().try_for_each(|later| self.precede(read, later))
     }
 
-    fn add(&mut self, from: u32, to: u32, reason: Reason) -> Result<(), Contradiction> {
+    fn add(&mut self, from: u32, to: u32, reason: Reason) -> Result<(), Stop> {
         if !self.is_noting {
             self.known.add(from, to, reason);
             return Ok(());
@@ -308,26 +319,26 @@ impl<'p, 'a> Saturation<'p, 'a> {
     }
 
     /// Goes on after a contradiction if several are wanted: what it would add is left out.
-    fn tolerate(&mut self, contradiction: Contradiction) -> Result<(), Contradiction> {
+    fn tolerate(&mut self, contradiction: Contradiction) -> Result<(), Stop> {
         match &mut self.tolerated {
             Some(tolerated) if tolerated.len() < TOLERATED => {
                 tolerated.push(contradiction);
                 Ok(())
             }
-            _ => Err(contradiction),
+            _ => Err(contradiction.into()),
         }
     }
 
     /// Stops at the first of the contradictions that were tolerated, which stays with the others.
-    fn stop_if_contradicted(&self) -> Result<(), Contradiction> {
+    fn stop_if_contradicted(&self) -> Result<(), Stop> {
         match self.tolerated.as_ref().and_then(|tolerated| tolerated.first()) {
-            Some(first) => Err(first.clone()),
+            Some(first) => Err(first.clone().into()),
             None => Ok(()),
         }
     }
 
     /// Brings the closure up to date edge by edge; false if a sweep is better.
-    fn spread_fresh(&mut self) -> Result<bool, Contradiction> {
+    fn spread_fresh(&mut self) -> Result<bool, Stop> {
         let fresh = std::mem::take(&mut self.fresh);
         if self.is_stale || fresh.len() * 32 > self.known.graph.node_count() {
             return Ok(false);
@@ -342,14 +353,14 @@ impl<'p, 'a> Saturation<'p, 'a> {
     }
 
     /// Brings the closure up to date in one sweep along a topological order, which is kept.
-    fn sweep(&mut self) -> Result<(), Contradiction> {
+    fn sweep(&mut self) -> Result<(), Stop> {
         let graph = &self.known.graph;
         let (successors, predecessors) = (Flat::successors(graph), Flat::predecessors(graph));
         let Some(order) = topological_order_of(&successors) else {
             if self.tolerated.is_some() {
                 self.tolerated = Some(self.find_cycles(CYCLES));
             }
-            return Err(self.find_cycle());
+            return Err(self.find_cycle().into());
         };
         self.reach.rebuild(&successors, &predecessors, &order);
         self.order = order;

@@ -45,6 +45,13 @@ pub(crate) struct MaybeEdge {
     pub to: u32,
 }
 
+/// The edges of one transaction, among edges sorted by transaction.
+pub(crate) fn edges_of(edges: &[MaybeEdge], txn: TxnId) -> &[MaybeEdge] {
+    let start = edges.partition_point(|edge| edge.txn < txn);
+    let end = edges.partition_point(|edge| edge.txn <= txn);
+    &edges[start..end]
+}
+
 /// The lines of time that a level needs, over some transactions.
 fn lines(problem: &Problem<'_>, txns: impl Iterator<Item = TxnId>) -> Vec<Line> {
     let shape = problem.shape;
@@ -81,7 +88,7 @@ fn lines(problem: &Problem<'_>, txns: impl Iterator<Item = TxnId>) -> Vec<Line> 
 #[derive(Default)]
 pub(crate) struct Timeline {
     edges: Vec<(u32, u32)>,
-    /// Edges out of transactions that only may have taken part.
+    /// Edges out of transactions that only may have taken part, sorted by transaction.
     pub maybe_edges: Vec<MaybeEdge>,
     /// The nodes of each line, in order.
     pub chains: Vec<std::ops::Range<u32>>,
@@ -110,6 +117,7 @@ impl Timeline {
                 timeline.add_session(problem, session);
             }
         }
+        timeline.maybe_edges.sort_by_key(|edge| edge.txn);
         timeline
     }
 

@@ -42,6 +42,12 @@ const FEW: usize = 4;
 pub(crate) fn decide(history: &History, index: &Index, level: &Level, options: &Options<'_>) -> Answer {
     let mut detached = vec![false; history.txn_count()];
     for round in 1.. {
+        if round == 2
+            && options.stages.schedule
+            && let Some(answer) = engine::schedule_without_sessions(history, index, level, options)
+        {
+            return answer;
+        }
         let links = Links::Without(detached.clone());
         let more = if round <= SINGLE_ROUNDS { 0 } else { MORE };
         let (mut answer, others) = engine::decide_with_more(history, index, level, &links, options, more);

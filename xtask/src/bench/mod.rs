@@ -4,8 +4,10 @@
 //! the kernel counts the peak of the process (`VmHWM`). Times are the median of five runs. Histories come from
 //! `../shared/histories` where that is there, and from `isoscope generate`; the latter are kept in `target/bench`.
 
+mod cliffs;
 mod formats;
 mod history;
+mod hostile;
 mod levels;
 mod measure;
 mod predicates;
@@ -20,7 +22,7 @@ use std::path::PathBuf;
 use crate::run::{Done, cargo, expect_success, target};
 
 /// The names of the suites.
-pub const SUITES: [&str; 9] = [
+pub const SUITES: [&str; 10] = [
     "formats",
     "serializable",
     "snapshot",
@@ -28,6 +30,7 @@ pub const SUITES: [&str; 9] = [
     "ablation",
     "reject",
     "scaling",
+    "cliffs",
     "synth",
     "recording",
 ];
@@ -88,6 +91,7 @@ impl Bench {
             "ablation" => levels::ablation(self),
             "reject" => reject::run(self),
             "scaling" => scaling::run(self),
+            "cliffs" => cliffs::run(self),
             "synth" => synth::run(self),
             "recording" => recording::run(self),
             other => Err(format!("the suite {other} is listed but not written")),

@@ -22,6 +22,11 @@ pub(super) struct SelectedGroups {
 }
 
 impl SelectedGroups {
+    /// How many groups there are.
+    pub(super) fn len(&self) -> usize {
+        self.start.len().saturating_sub(1)
+    }
+
     pub(super) fn get(&self, group: usize) -> &[u32] {
         &self.writes[self.start[group] as usize..self.start[group + 1] as usize]
     }

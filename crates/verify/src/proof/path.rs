@@ -71,6 +71,9 @@ impl ProofBuilder<'_, '_> {
         if from == to {
             return Path { nodes: vec![from], hops: Vec::new() };
         }
+        if let Some(path) = self.along_session(from, to) {
+            return path;
+        }
         if let Some(path) = self.paths.get(&(from, to, edge_count)) {
             return path.clone();
         }
@@ -81,6 +84,34 @@ impl ProofBuilder<'_, '_> {
         let path = self.compress(&found.expect("what was derived from a path has that path"));
         self.paths.insert((from, to, edge_count), path.clone());
         path
+    }
+
+    /// The path along one session, which costs nothing and needs no search.
+    fn along_session(&self, from: u32, to: u32) -> Option<Path> {
+        let (problem, shape) = (self.evidence.problem, self.evidence.problem.shape);
+        if from.max(to) >= self.txn_nodes() {
+            return None;
+        }
+        let [first, last] = [shape.txn(from), shape.txn(to)];
+        let is_linked = |txn: TxnId| {
+            problem.is_linked(txn) && problem.history.outcome(txn) == history::Outcome::Committed
+        };
+        let is_one = problem.history.session_of(first) == problem.history.session_of(last);
+        if first >= last || !is_one || !is_linked(first) || !is_linked(last) {
+            return None;
+        }
+        let mut path = Path { nodes: vec![from], hops: Vec::new() };
+        let (commit, begin) = (shape.commit(first), shape.begin(last));
+        let hops = [Hop::Within(from, commit), Hop::Session(commit, begin), Hop::Within(begin, to)];
+        for hop in hops {
+            if let Hop::Session(start, end) | Hop::Within(start, end) = hop
+                && start != end
+            {
+                path.nodes.push(end);
+                path.hops.push(hop);
+            }
+        }
+        Some(path)
     }
 
     /// Takes runs along a session, and along the line of time, together.

@@ -7,14 +7,15 @@
 use history::TxnId;
 use order::{Improved, NONE};
 
-use super::{Contradiction, Saturation};
+use super::{Contradiction, Saturation, Stop};
 use crate::known::Reason;
 use crate::problem::{INITIAL, OPEN, UNUSED};
 use crate::windows::Windows;
 
 impl Saturation<'_, '_> {
     /// Applies the rules to what improved at one node.
-    pub(super) fn follow(&mut self, windows: &Windows, node: u32) -> Result<(), Contradiction> {
+    pub(super) fn follow(&mut self, windows: &Windows, node: u32) -> Result<(), Stop> {
+        self.patience.spend(16)?;
         let shape = self.problem.shape;
         let (mut ahead, mut behind) = std::mem::take(&mut self.scratch);
         self.reach.take_improved(Improved::Forward, node, &mut ahead);
@@ -37,8 +38,8 @@ impl Saturation<'_, '_> {
     fn only_improved(
         &mut self,
         chains: Vec<u32>,
-        apply: impl FnOnce(&mut Self) -> Result<(), Contradiction>,
-    ) -> Result<Vec<u32>, Contradiction> {
+        apply: impl FnOnce(&mut Self) -> Result<(), Stop>,
+    ) -> Result<Vec<u32>, Stop> {
         self.improved.select(chains);
         let result = apply(self);
         let chains = self.improved.select_all();
@@ -46,7 +47,7 @@ impl Saturation<'_, '_> {
     }
 
     /// `install(txn)` reaches more of some chains: its versions are earlier than more others.
-    fn follow_versions(&mut self, windows: &Windows, txn: TxnId) -> Result<(), Contradiction> {
+    fn follow_versions(&mut self, windows: &Windows, txn: TxnId) -> Result<(), Stop> {
         for write in self.problem.index.writes_of(txn) {
             let write = write as u32;
             if !self.open_of_write.is_empty() {
@@ -64,7 +65,7 @@ impl Saturation<'_, '_> {
     }
 
     /// The window of a write became smaller.
-    fn follow_window(&mut self, windows: &Windows, write: u32) -> Result<(), Contradiction> {
+    fn follow_window(&mut self, windows: &Windows, write: u32) -> Result<(), Stop> {
         if self.problem.shape.writers_exclude() {
             self.exclude(windows, write)?;
         }
@@ -77,7 +78,7 @@ impl Saturation<'_, '_> {
     }
 
     /// The next later version on each chain comes after all reads of this one.
-    pub(super) fn precede_next_versions(&mut self, write: u32) -> Result<(), Contradiction> {
+    pub(super) fn precede_next_versions(&mut self, write: u32) -> Result<(), Stop> {
         let (shape, final_write) = (self.problem.shape, self.problem.index.writes()[write as usize]);
         let (txn, key) = (final_write.txn, final_write.key);
         if !self.problem.is_in(txn) {
@@ -115,7 +116,7 @@ impl Saturation<'_, '_> {
     }
 
     /// A read comes before the writer of a later version.
-    pub(super) fn precede(&mut self, read: u32, later: TxnId) -> Result<(), Contradiction> {
+    pub(super) fn precede(&mut self, read: u32, later: TxnId) -> Result<(), Stop> {
         let reader = self.problem.reader(read);
         if reader == later {
             return Ok(());
@@ -125,7 +126,7 @@ impl Saturation<'_, '_> {
     }
 
     /// More of some chains reach `begin(txn)`, so that it sees more versions, or it reaches more.
-    fn follow_reads(&mut self, windows: &Windows, txn: TxnId, sees_more: bool) -> Result<(), Contradiction> {
+    fn follow_reads(&mut self, windows: &Windows, txn: TxnId, sees_more: bool) -> Result<(), Stop> {
         for read in self.problem.index.reads_of(txn) {
             let read = read as u32;
             match self.problem.source[read as usize] {
@@ -139,7 +140,7 @@ impl Saturation<'_, '_> {
     }
 
     /// The last writer on each chain that is visible to a read wrote an earlier version than the one it read.
-    pub(super) fn follow_visible(&mut self, read: u32, source: u32) -> Result<(), Contradiction> {
+    pub(super) fn follow_visible(&mut self, read: u32, source: u32) -> Result<(), Stop> {
         let shape = self.problem.shape;
         let external = self.problem.index.reads()[read as usize];
         let begin = shape.begin(external.txn);
@@ -160,7 +161,7 @@ impl Saturation<'_, '_> {
         });
         for &(earlier, ..) in &visible {
             let Some(install) = install else {
-                return Err(Contradiction::Overwritten { read, writer: earlier });
+                return Err(Contradiction::Overwritten { read, writer: earlier }.into());
             };
             if shape.install(earlier) != install {
                 self.add(shape.commit(earlier), install, Reason::Visible(read))?;

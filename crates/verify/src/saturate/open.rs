@@ -3,11 +3,12 @@
 //! A candidate cannot be if the read comes before it, or if another writer came between the two. Reads are looked at
 //! again in a pass, and then only when the closure improved at the reader or at a candidate.
 
-use history::TxnId;
+use history::{OpId, TxnId};
 
-use super::{Contradiction, Drop, Dropped, Saturation};
+use super::{Contradiction, Drop, Dropped, Saturation, Stop};
 use crate::known::Reason;
-use crate::problem::{INITIAL, Need, OPEN, Status};
+use crate::problem::{INITIAL, Need, OPEN, Status, of_txn};
+use crate::time::edges_of;
 use crate::windows::{Windows, Writer};
 
 impl Saturation<'_, '_> {
@@ -28,16 +29,18 @@ impl Saturation<'_, '_> {
     }
 
     /// Drops the candidates of an open read that cannot be; settles it if one is left.
-    pub(super) fn narrow(&mut self, windows: &Windows, open: u32) -> Result<(), Contradiction> {
+    pub(super) fn narrow(&mut self, windows: &Windows, open: u32) -> Result<(), Stop> {
         let read = self.problem.open[open as usize].read;
         if self.problem.source[read as usize] != OPEN {
             return Ok(());
         }
+        let candidates = self.problem.open[open as usize].candidates.len();
+        self.patience.spend(candidates * (1 + self.reach.chains().len() / 8))?;
         self.drop_candidates(windows, open);
         let left = &self.problem.open[open as usize].candidates;
         match (left.len(), left.first().copied()) {
             _ if !self.problem.is_in(self.problem.reader(read)) => Ok(()),
-            (0, _) => Err(Contradiction::Sourceless { read }),
+            (0, _) => Err(Contradiction::Sourceless { read }.into()),
             (1, Some(only)) => {
                 self.settle(read, only)?;
                 self.follow_settled(windows, read, only)
@@ -106,7 +109,7 @@ impl Saturation<'_, '_> {
         None
     }
 
-    fn follow_settled(&mut self, windows: &Windows, read: u32, source: u32) -> Result<(), Contradiction> {
+    fn follow_settled(&mut self, windows: &Windows, read: u32, source: u32) -> Result<(), Stop> {
         if source != INITIAL && !windows.has_window(source) {
             self.precede_next_versions(source)?;
         }
@@ -114,7 +117,7 @@ impl Saturation<'_, '_> {
     }
 
     /// A read can only have come from there: it is a known read from now on. What follows is left to the caller.
-    pub(super) fn settle(&mut self, read: u32, source: u32) -> Result<(), Contradiction> {
+    pub(super) fn settle(&mut self, read: u32, source: u32) -> Result<(), Stop> {
         self.settled += 1;
         self.problem.source[read as usize] = source;
         if source != INITIAL && !self.problem.is_in(self.problem.writer(source)) {
@@ -130,21 +133,61 @@ impl Saturation<'_, '_> {
     }
 
     /// The orders of versions that the history tells if this transaction committed.
-    fn add_told(&mut self, txn: TxnId) -> Result<(), Contradiction> {
-        let shape = self.problem.shape;
-        let index = self.problem.index;
-        for (number, order) in index.version_order().iter().enumerate() {
+    fn add_told(&mut self, txn: TxnId) -> Result<(), Stop> {
+        let (shape, index) = (self.problem.shape, self.problem.index);
+        let told: Vec<u32> = of_txn(self.told_by_txn(), txn).collect();
+        for number in told {
+            let order = &index.version_order()[number as usize];
             let (earlier, later) = (self.problem.writer(order.earlier), self.problem.writer(order.later));
-            let tellers: Vec<TxnId> = self.problem.told_by(order).collect();
-            if tellers.contains(&txn) && tellers.iter().all(|&txn| self.problem.is_in(txn)) {
-                self.add(shape.commit(earlier), shape.install(later), Reason::Told(number as u32))?;
+            if self.problem.told_by(order).all(|txn| self.problem.is_in(txn)) {
+                self.add(shape.commit(earlier), shape.install(later), Reason::Told(number))?;
             }
         }
         Ok(())
     }
 
-    /// An unknown transaction must have committed: its writes count for everybody, and its reads must be explained.
-    pub(super) fn take_in(&mut self, txn: TxnId, because: Need) -> Result<(), Contradiction> {
+    /// Pairs of a transaction and an order of versions that is not told without it, sorted; made when first asked for.
+    fn told_by_txn(&mut self) -> &[(TxnId, u32)] {
+        let problem = &*self.problem;
+        self.told_by_txn.get_or_insert_with(|| {
+            let orders = problem.index.version_order().iter().enumerate();
+            let tellers = orders
+                .flat_map(|(number, order)| problem.told_by(order).map(move |txn| (txn, number as u32)));
+            let mut pairs: Vec<_> = tellers.collect();
+            pairs.sort_unstable();
+            pairs.dedup();
+            pairs
+        })
+    }
+
+    /// Pairs of a reader of a list and an element's transaction with the read, sorted; made when first asked for.
+    fn listed_by_txn(&mut self) -> &[(TxnId, (OpId, TxnId))] {
+        let problem = &*self.problem;
+        self.listed_by_txn.get_or_insert_with(|| {
+            let listed = problem.index.listed().iter();
+            let mut pairs: Vec<_> =
+                listed.map(|&(op, txn)| (problem.history.txn_of(op), (op, txn))).collect();
+            pairs.sort_unstable();
+            pairs
+        })
+    }
+
+    /// An unknown transaction must have committed: its writes count for everybody, and its reads must be explained. So
+    /// must the transactions whose elements are in the lists that it read. The next pass looks at all open reads again.
+    pub(super) fn take_in(&mut self, txn: TxnId, because: Need) -> Result<(), Stop> {
+        let mut waiting = vec![(txn, because)];
+        while let Some((txn, because)) = waiting.pop() {
+            if self.problem.is_in(txn) {
+                continue;
+            }
+            self.take_in_alone(txn, because)?;
+            let listed: Vec<_> = of_txn(self.listed_by_txn(), txn).collect();
+            waiting.extend(listed.into_iter().map(|(op, listed)| (listed, Need::Listed(op))));
+        }
+        Ok(())
+    }
+
+    fn take_in_alone(&mut self, txn: TxnId, because: Need) -> Result<(), Stop> {
         // All that a derivation asks for is in place before the first edge that may contradict another.
         let hands_on = self.problem.hands_on(txn);
         self.problem.status[txn.index()] = Status::In;
@@ -156,20 +199,9 @@ impl Saturation<'_, '_> {
             for later in self.problem.session_followers(txn) {
                 self.add(shape.commit(txn), shape.begin(later), Reason::Session)?;
             }
-            let edges = self.maybe_edges.clone().into_iter().filter(|edge| edge.txn == txn);
+            let edges = edges_of(&self.maybe_edges, txn).to_vec();
             edges.into_iter().try_for_each(|edge| self.add(edge.from, edge.to, Reason::Time))?;
         }
-        self.add_told(txn)?;
-        for &(op, listed) in self.problem.index.listed() {
-            if self.problem.history.txn_of(op) == txn && !self.problem.is_in(listed) {
-                self.take_in(listed, Need::Listed(op))?;
-            }
-        }
-        for open in 0..self.problem.open.len() as u32 {
-            if self.problem.source[self.problem.open[open as usize].read as usize] == OPEN {
-                self.wake(open);
-            }
-        }
-        Ok(())
+        self.add_told(txn)
     }
 }

@@ -7,7 +7,7 @@
 
 use history::KeyId;
 
-use super::{Contradiction, Saturation};
+use super::{Saturation, Stop};
 use crate::known::Reason;
 use crate::problem::{INITIAL, OPEN, UNUSED};
 use crate::windows::Windows;
@@ -31,13 +31,14 @@ impl Saturation<'_, '_> {
     }
 
     /// Applies the rules to everything that is not done with.
-    pub(super) fn pass(&mut self, is_first: bool) -> Result<(), Contradiction> {
+    pub(super) fn pass(&mut self, is_first: bool) -> Result<(), Stop> {
         let mut windows = std::mem::take(&mut self.windows);
         if is_first {
             self.follow_initial_reads(&windows)?;
         }
         self.follow_writes(&windows)?;
         for read in 0..self.problem.source.len() as u32 {
+            self.patience.spend(1)?;
             if is_first && (read as usize).is_multiple_of(AHEAD) {
                 let end = self.problem.source.len().min(read as usize + AHEAD);
                 windows.fetch(&self.problem.source[read as usize..end]);
@@ -55,9 +56,10 @@ impl Saturation<'_, '_> {
     }
 
     /// The rules for writers, and for the next versions where there are no windows.
-    pub(super) fn follow_writes(&mut self, windows: &Windows) -> Result<(), Contradiction> {
+    pub(super) fn follow_writes(&mut self, windows: &Windows) -> Result<(), Stop> {
         let exclude = self.problem.shape.writers_exclude();
         for write in 0..self.problem.index.writes().len() as u32 {
+            self.patience.spend(1)?;
             if !windows.has_window(write) {
                 if exclude || self.readers.first(write).is_some() {
                     self.precede_next_versions(write)?;
@@ -71,7 +73,7 @@ impl Saturation<'_, '_> {
 
     /// Of two writers of a key that are not ordered, one that began before the other committed committed before the
     /// other began.
-    pub(super) fn exclude(&mut self, windows: &Windows, write: u32) -> Result<(), Contradiction> {
+    pub(super) fn exclude(&mut self, windows: &Windows, write: u32) -> Result<(), Stop> {
         let shape = self.problem.shape;
         for other in windows.unordered_with(write) {
             let txn = self.problem.writer(write);
@@ -83,12 +85,7 @@ impl Saturation<'_, '_> {
     }
 
     /// The rules for a read whose source is known.
-    pub(super) fn follow_read(
-        &mut self,
-        windows: &Windows,
-        read: u32,
-        source: u32,
-    ) -> Result<(), Contradiction> {
+    pub(super) fn follow_read(&mut self, windows: &Windows, read: u32, source: u32) -> Result<(), Stop> {
         let external = self.problem.index.reads()[read as usize];
         match source {
             INITIAL if windows.is_narrow(external.key) => self.precede_first_writers(windows, read),
@@ -99,12 +96,7 @@ impl Saturation<'_, '_> {
     }
 
     /// The rules for a read of a version: the next versions are after the read, and what was visible is an earlier one.
-    pub(super) fn follow_version(
-        &mut self,
-        windows: &Windows,
-        read: u32,
-        source: u32,
-    ) -> Result<(), Contradiction> {
+    pub(super) fn follow_version(&mut self, windows: &Windows, read: u32, source: u32) -> Result<(), Stop> {
         let (shape, reader) = (self.problem.shape, self.problem.reader(read));
         let begin = shape.begin(reader);
         for later in windows.next(source) {
@@ -126,7 +118,7 @@ impl Saturation<'_, '_> {
     }
 
     /// What follows from reads of the initial state, which are the simplest reasons.
-    pub(super) fn follow_initial_reads(&mut self, windows: &Windows) -> Result<(), Contradiction> {
+    pub(super) fn follow_initial_reads(&mut self, windows: &Windows) -> Result<(), Stop> {
         let mut reads = 0..self.problem.source.len() as u32;
         reads.try_for_each(|read| match self.problem.source[read as usize] {
             INITIAL => self.follow_read(windows, read, INITIAL),
@@ -135,7 +127,7 @@ impl Saturation<'_, '_> {
     }
 
     /// A read of the initial state comes before every writer of the key.
-    fn precede_first_writers(&mut self, windows: &Windows, read: u32) -> Result<(), Contradiction> {
+    fn precede_first_writers(&mut self, windows: &Windows, read: u32) -> Result<(), Stop> {
         let external = self.problem.index.reads()[read as usize];
         let begin = self.problem.shape.begin(external.txn);
         for later in windows.first(external.key) {

@@ -8,7 +8,7 @@
 use history::TxnId;
 use order::Reach;
 
-use super::{Contradiction, Readers, Saturation};
+use super::{Contradiction, Readers, Saturation, Stop};
 use crate::known::{KnownGraph, Reason};
 use crate::problem::{INITIAL, OPEN, UNUSED};
 
@@ -28,11 +28,11 @@ impl Saturation<'_, '_> {
         self.reach = Reach::new(self.reach.chains().clone());
         self.readers = Readers::new(self.problem);
         match self.find_simple() {
-            Err(simple) => {
+            Err(Stop::Contradiction(simple)) => {
                 self.drops.clear();
                 simple
             }
-            Ok(()) => {
+            Ok(()) | Err(Stop::Limit(_)) => {
                 self.known = known;
                 settled.into_iter().for_each(|(read, source)| self.problem.source[read as usize] = source);
                 contradiction
@@ -50,7 +50,7 @@ impl Saturation<'_, '_> {
         settled
     }
 
-    fn find_simple(&mut self) -> Result<(), Contradiction> {
+    fn find_simple(&mut self) -> Result<(), Stop> {
         self.sweep()?;
         self.find_windows(true, true);
         let windows = std::mem::take(&mut self.windows);

@@ -1,0 +1,660 @@
+//! An order by running the transactions: before anything is collected or saturated.
+//!
+//! A transaction may come next if everything that must precede it came, and if its reads see what the keys hold. A
+//! transaction that only reads comes at once, which loses nothing. Of the writers the one is taken that overwrites the
+//! fewest values that others wait to read, and in doubt the one that the recording suggests. A value is not overwritten
+//! while a read is still to come that can see it nowhere else. For the levels with a begin and a commit, a transaction
+//! begins and commits at once where that can be; if nothing else can come, one begins alone.
+//!
+//! If every transaction comes, the order explains the history, and is checked as a certificate is. If none can come, the
+//! attempt ends there: it costs what it ran. Transactions of unknown outcome run if somebody waits for what they wrote.
+//!
+//! A transaction waits in one list at a time: for a value that it has yet to see, or for the readers of a value that it
+//! would overwrite. The lists are asked when that value comes, or when its last reader did. Of the writers that may come
+//! next, the first `LOOKED_AT` by the hint are compared, so a step costs no more with 100,000 sessions than with 50.
+//!
+//! Source: the greedy scheduler of a prototype, and the readiness rule of list scheduling. Measured: 10,000 equal writes
+//! and 10,000 reads of them are explained in 15 ms, 10,000 sessions of 10 transactions on 5 keys in 0.1 s.
+
+mod insert;
+mod lists;
+
+use std::collections::BTreeSet;
+
+use certify::{Certificate, Core, Node};
+use history::{Outcome, TxnId};
+use order::{Flat, NONE};
+
+use crate::classes::Classes;
+use crate::known::KnownGraph;
+use crate::options::Limit;
+use crate::problem::{INITIAL, Problem, Status};
+use crate::time::Timeline;
+use crate::{guess, time};
+use insert::GAP;
+pub(crate) use insert::Past;
+use lists::Lists;
+
+/// How many writers are compared at a step.
+const LOOKED_AT: usize = 48;
+
+/// How many are compared if one of them destroys nothing.
+const ENOUGH: usize = 8;
+
+/// Steps of work for each event and operation, after which the attempt ends.
+const EFFORT: usize = 200;
+
+/// How many waiting transactions are tried when one is to be put back.
+const PUT_BACK: usize = 256;
+
+/// How many steps pass between two questions whether a limit was reached.
+const ASK_INTERVAL: u32 = 1024;
+
+/// Where a transaction is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    /// Something must come before it.
+    Unreleased,
+    /// It waits for a value, or for the readers of one.
+    Waiting,
+    /// Its reads saw what was there when it was last asked.
+    Ready,
+    /// It began at its moment and did not commit yet.
+    Begun,
+    /// It came, or never will.
+    Done,
+}
+
+/// An order that explains the history, if running the transactions finds one.
+pub(crate) fn explain(
+    problem: &Problem<'_>,
+    known: &KnownGraph,
+    timeline: &Timeline,
+    limit: &dyn Fn() -> Option<Limit>,
+) -> Result<Option<Certificate>, Limit> {
+    // First one transaction after the other, which is right at every level; then with begins apart from commits.
+    for may_split in [false, true] {
+        if may_split && problem.shape.core == Core::Serializable {
+            break;
+        }
+        let mut schedule = Schedule::new(problem, known, timeline);
+        schedule.may_split = may_split;
+        if schedule.run(limit)? {
+            return Ok(Some(schedule.certificate()));
+        }
+    }
+    Ok(None)
+}
+
+struct Schedule<'s, 'a> {
+    problem: &'s Problem<'a>,
+    timeline: &'s Timeline,
+    successors: Flat,
+    /// For each node how many nodes that must precede it have not come.
+    before: Vec<u32>,
+    /// For each node the label behind which it comes.
+    floor: Vec<u64>,
+    hints: Vec<u64>,
+    classes: Classes,
+    /// Whether a transaction may begin without committing at once.
+    may_split: bool,
+    /// The order so far, if transactions were put back into it.
+    past: Option<Past>,
+    /// For each key the write that it holds, or `INITIAL`.
+    holder: Vec<u32>,
+    /// For each key how many transactions that write it began and did not commit.
+    claims: Vec<u32>,
+    /// For each class the reads that are still to come, the writes that are, and the reads of released transactions.
+    pending: Vec<u32>,
+    copies: Vec<u32>,
+    wanted: Vec<u32>,
+    place: Vec<Place>,
+    /// For each transaction the number of commits before its begin.
+    began: Vec<u32>,
+    /// For each class those that wait for a value of it, then for each class those that wait for its readers, and last
+    /// those that wait until one that began commits.
+    lists: Lists,
+    ready: BTreeSet<(u64, u32)>,
+    /// The released transactions that did not begin.
+    open: BTreeSet<(u64, u32)>,
+    /// Transactions of unknown outcome that may come next.
+    optional: Vec<TxnId>,
+    released: Vec<u32>,
+    commits: Vec<TxnId>,
+    /// Transactions that are still to come.
+    left: usize,
+    effort: usize,
+}
+
+impl<'s, 'a> Schedule<'s, 'a> {
+    fn new(problem: &'s Problem<'a>, known: &KnownGraph, timeline: &'s Timeline) -> Self {
+        let txn_count = problem.history.txn_count();
+        let keys = problem.history.keys().len();
+        let successors = Flat::successors(&known.graph);
+        let classes = Classes::of(problem.index);
+        let mut schedule = Self {
+            before: successors.degrees(),
+            floor: vec![0; successors.node_count()],
+            successors,
+            may_split: false,
+            past: None,
+            hints: guess::hints(problem),
+            holder: vec![INITIAL; keys],
+            claims: vec![0; keys],
+            pending: vec![0; classes.count],
+            copies: vec![0; classes.count],
+            wanted: vec![0; classes.count],
+            place: vec![Place::Unreleased; txn_count],
+            began: vec![NONE; txn_count],
+            lists: Lists::new(2 * classes.count + 1, txn_count),
+            ready: BTreeSet::new(),
+            open: BTreeSet::new(),
+            optional: Vec::new(),
+            released: Vec::new(),
+            commits: Vec::with_capacity(txn_count),
+            left: 0,
+            effort: 0,
+            classes,
+            problem,
+            timeline,
+        };
+        schedule.count();
+        schedule
+    }
+
+    /// Counts what is to come.
+    fn count(&mut self) {
+        let problem = self.problem;
+        for txn in problem.history.txns() {
+            match problem.status[txn.index()] {
+                Status::In => self.left += 1,
+                _ => continue,
+            }
+            for read in problem.index.reads_of(txn) {
+                self.pending[self.classes.of_read(read) as usize] += 1;
+            }
+            for write in problem.index.writes_of(txn) {
+                let key = problem.index.writes()[write].key;
+                for class in self.classes.of_holder(key, write as u32) {
+                    self.copies[class as usize] += 1;
+                }
+            }
+        }
+        let size = self.before.len() + problem.index.reads().len() + problem.index.writes().len();
+        self.effort = EFFORT * (size + 16);
+    }
+
+    /// Runs until every transaction came, which is true, or none can.
+    fn run(&mut self, limit: &dyn Fn() -> Option<Limit>) -> Result<bool, Limit> {
+        let roots = (0..self.before.len() as u32).filter(|&node| self.before[node as usize] == 0);
+        self.released = roots.rev().collect();
+        let mut steps = 0u32;
+        while self.effort > 0 {
+            self.open_released();
+            steps += 1;
+            if steps.is_multiple_of(ASK_INTERVAL)
+                && let Some(limit) = limit()
+            {
+                return Err(limit);
+            }
+            let is_going_on = self.left > 0
+                && (self.take_a_writer()
+                    || self.begin_one()
+                    || self.take_an_unknown()
+                    || self.skip_an_unknown()
+                    || self.put_one_back());
+            if !is_going_on {
+                break;
+            }
+        }
+        Ok(self.left == 0)
+    }
+
+    fn spend(&mut self, work: usize) {
+        self.effort = self.effort.saturating_sub(work);
+    }
+
+    fn open_released(&mut self) {
+        while let Some(node) = self.released.pop() {
+            let (shape, txn_nodes) =
+                (self.problem.shape, self.place.len() as u32 * self.problem.shape.events);
+            if node >= txn_nodes {
+                self.finish(node, self.floor[node as usize]);
+                continue;
+            }
+            let txn = shape.txn(node);
+            match self.problem.status[txn.index()] {
+                Status::Out => self.finish(node, 0),
+                Status::Maybe if node == shape.begin(txn) => self.optional.push(txn),
+                Status::In if node == shape.begin(txn) => self.open(txn),
+                _ if self.place[txn.index()] == Place::Begun => self.make_ready(txn),
+                _ => {}
+            }
+        }
+    }
+
+    /// A node came at a label: what waited for it alone is released.
+    fn finish(&mut self, node: u32, label: u64) {
+        for place in 0..self.successors.of(node).len() {
+            let to = self.successors.of(node)[place];
+            self.floor[to as usize] = self.floor[to as usize].max(label);
+            let before = &mut self.before[to as usize];
+            *before -= 1;
+            match *before {
+                0 => self.released.push(to),
+                1 => self.note_commit(to),
+                _ => {}
+            }
+        }
+    }
+
+    /// Only one node is missing before this one: if it is a commit, that may be its own begin.
+    fn note_commit(&mut self, node: u32) {
+        let shape = self.problem.shape;
+        if shape.events < 2 || node >= self.place.len() as u32 * 2 || node == shape.begin(shape.txn(node)) {
+            return;
+        }
+        let txn = shape.txn(node);
+        if self.place[txn.index()] == Place::Ready {
+            self.ready.insert((self.hints[node as usize], txn.0));
+        }
+    }
+
+    fn open(&mut self, txn: TxnId) {
+        for read in self.problem.index.reads_of(txn) {
+            self.wanted[self.classes.of_read(read) as usize] += 1;
+        }
+        self.open.insert((self.hints[self.problem.shape.begin(txn) as usize], txn.0));
+        self.look(txn);
+    }
+
+    /// Puts a released transaction where it belongs.
+    fn look(&mut self, txn: TxnId) {
+        match self.unseen(txn) {
+            Some(read) => self.wait(txn, self.classes.of_read(read)),
+            None if self.problem.index.writes_of(txn).is_empty() && self.may_commit(txn) => self.come(txn),
+            None => self.make_ready(txn),
+        }
+    }
+
+    /// The first read of a transaction that does not see what its key holds.
+    fn unseen(&mut self, txn: TxnId) -> Option<usize> {
+        let reads = self.problem.index.reads_of(txn);
+        self.spend(1 + reads.len());
+        let index = self.problem.index;
+        let mut reads = reads;
+        reads.find(|&read| {
+            let holder = self.holder[index.reads()[read].key.index()];
+            !self.classes.fits(self.problem, read, holder)
+        })
+    }
+
+    fn wait(&mut self, txn: TxnId, class: u32) {
+        self.place[txn.index()] = Place::Waiting;
+        self.lists.enter(class as usize, txn);
+    }
+
+    fn make_ready(&mut self, txn: TxnId) {
+        if self.place[txn.index()] != Place::Begun {
+            self.place[txn.index()] = Place::Ready;
+        }
+        if self.may_commit(txn) {
+            self.ready.insert((self.hints[self.problem.shape.commit(txn) as usize], txn.0));
+        }
+    }
+
+    /// Whether nothing but the begin of a transaction is missing before its commit.
+    fn may_commit(&self, txn: TxnId) -> bool {
+        let shape = self.problem.shape;
+        let own_begin = u32::from(shape.events == 2 && self.place[txn.index()] != Place::Begun);
+        self.before[shape.commit(txn) as usize] <= own_begin
+    }
+
+    /// Takes the writer that destroys least of those that may come next.
+    fn take_a_writer(&mut self) -> bool {
+        let mut best: Option<(i64, u64, u32)> = None;
+        let candidates: Vec<(u64, u32)> = self.ready.iter().take(LOOKED_AT).copied().collect();
+        for (number, (hint, txn)) in candidates.into_iter().enumerate() {
+            if number >= ENOUGH && best.is_some_and(|(least, ..)| least <= 0) {
+                break;
+            }
+            match self.cost(TxnId(txn)) {
+                Cost::Gone => {
+                    self.ready.remove(&(hint, txn));
+                }
+                Cost::Is(cost) if best.is_none_or(|(least, ..)| cost < least) => {
+                    best = Some((cost, hint, txn))
+                }
+                Cost::Is(_) => {}
+            }
+        }
+        match best {
+            Some((_, hint, txn)) => {
+                self.ready.remove(&(hint, txn));
+                self.come(TxnId(txn));
+                true
+            }
+            // All of them were put into lists; the others may still come.
+            None => !self.ready.is_empty(),
+        }
+    }
+
+    /// What the writes of a transaction would destroy; puts a transaction that cannot come now into a list.
+    fn cost(&mut self, txn: TxnId) -> Cost {
+        if !self.still_fits(txn) {
+            return Cost::Gone;
+        }
+        let index = self.problem.index;
+        let mut cost = 0i64;
+        for write in index.writes_of(txn) {
+            let key = index.writes()[write].key;
+            let holder = self.holder[key.index()];
+            let own = self.own_class(txn, key);
+            let is_claimed = self.claims[key.index()] > u32::from(self.place[txn.index()] == Place::Begun);
+            if is_claimed && self.problem.shape.writers_exclude() {
+                self.lists.enter(2 * self.classes.count, txn);
+                return Cost::Gone;
+            }
+            let mut blocking = None;
+            for class in self.classes.of_holder(key, holder) {
+                let others = self.pending[class as usize] - u32::from(own == Some(class));
+                let is_same = self.classes.of_holder(key, write as u32).any(|new| new == class);
+                if is_same || others == 0 {
+                    continue;
+                }
+                if self.copies[class as usize] == 0 {
+                    blocking = Some(class);
+                }
+                cost += i64::from(self.wanted[class as usize] - u32::from(own == Some(class))) * 4 + 1;
+            }
+            self.effort = self.effort.saturating_sub(2);
+            if let Some(class) = blocking {
+                self.lists.enter(self.classes.count + class as usize, txn);
+                return Cost::Gone;
+            }
+            for class in self.classes.of_holder(key, write as u32) {
+                let is_last = self.copies[class as usize] == 1;
+                let (wanted, pending) = (self.wanted[class as usize], self.pending[class as usize]);
+                cost -= i64::from(wanted);
+                // The last copy of a value comes when its readers can.
+                cost += 2 * i64::from(is_last) * i64::from(pending.saturating_sub(wanted).min(4));
+            }
+        }
+        Cost::Is(cost)
+    }
+
+    /// The class of a transaction's own read of a key, if it is still to come.
+    fn own_class(&self, txn: TxnId, key: history::KeyId) -> Option<u32> {
+        if self.place[txn.index()] == Place::Begun {
+            return None;
+        }
+        let mut reads = self.problem.index.reads_of(txn);
+        let own = reads.find(|&read| self.problem.index.reads()[read].key == key);
+        own.map(|read| self.classes.of_read(read))
+    }
+
+    /// Whether the reads of a ready transaction still see what is there; if not, it waits again.
+    fn still_fits(&mut self, txn: TxnId) -> bool {
+        if self.place[txn.index()] == Place::Begun {
+            return true;
+        }
+        let unseen = self.unseen(txn);
+        if let Some(read) = unseen {
+            self.wait(txn, self.classes.of_read(read));
+        }
+        unseen.is_none()
+    }
+
+    /// A transaction begins, if it did not, and commits.
+    fn come(&mut self, txn: TxnId) {
+        let shape = self.problem.shape;
+        let label = match &mut self.past {
+            Some(past) => past.push(self.problem, txn),
+            None => (self.commits.len() as u64 + 1) * GAP,
+        };
+        if self.place[txn.index()] != Place::Begun {
+            self.began[txn.index()] = self.commits.len() as u32;
+            self.see(txn);
+            if shape.events == 2 {
+                self.finish_own_begin(txn, label);
+            }
+        } else {
+            self.release_claims(txn);
+        }
+        self.lists.leave(txn);
+        self.open.remove(&(self.hints[shape.begin(txn) as usize], txn.0));
+        self.place[txn.index()] = Place::Done;
+        self.commits.push(txn);
+        self.left -= usize::from(self.problem.is_in(txn));
+        self.write(txn);
+        self.finish(shape.commit(txn), label);
+    }
+
+    /// Nothing can come next: a waiting transaction is put back to where it may have come.
+    fn put_one_back(&mut self) -> bool {
+        if self.may_split {
+            return false;
+        }
+        let problem = self.problem;
+        let mut past = self.past.take().unwrap_or_else(|| {
+            let mut past = Past::new(problem.history.keys().len());
+            for &txn in &self.commits {
+                past.push(problem, txn);
+            }
+            past
+        });
+        let candidates: Vec<u32> = self.open.iter().take(PUT_BACK).map(|&(_, txn)| txn).collect();
+        let mut found = None;
+        self.spend(64 * candidates.len());
+        for txn in candidates.into_iter().map(TxnId).filter(|&txn| self.may_commit(txn)) {
+            let [begin, commit] = [problem.shape.begin(txn), problem.shape.commit(txn)];
+            let floor = self.floor[begin as usize].max(self.floor[commit as usize]);
+            if let Some(label) = past.insert(problem, &self.classes, txn, floor) {
+                found = Some((txn, label));
+                break;
+            }
+        }
+        self.past = Some(past);
+        found.into_iter().for_each(|(txn, label)| self.come_at(txn, label));
+        found.is_some()
+    }
+
+    /// A transaction came at a label in the past.
+    fn come_at(&mut self, txn: TxnId, label: u64) {
+        let shape = self.problem.shape;
+        self.see(txn);
+        if shape.events == 2 {
+            self.finish_own_begin(txn, label);
+        }
+        self.lists.leave(txn);
+        self.ready.remove(&(self.hints[shape.commit(txn) as usize], txn.0));
+        self.open.remove(&(self.hints[shape.begin(txn) as usize], txn.0));
+        self.place[txn.index()] = Place::Done;
+        self.left -= 1;
+        for write in self.problem.index.writes_of(txn) {
+            let key = self.problem.index.writes()[write].key;
+            for class in self.classes.of_holder(key, write as u32) {
+                self.copies[class as usize] -= 1;
+            }
+        }
+        self.finish(shape.commit(txn), label);
+    }
+
+    /// Finishes a begin without releasing the commit of the same transaction, which comes with it.
+    fn finish_own_begin(&mut self, txn: TxnId, label: u64) {
+        let before = self.released.len();
+        self.finish(self.problem.shape.begin(txn), label);
+        let commit = self.problem.shape.commit(txn);
+        let kept: Vec<u32> = self.released.drain(before..).filter(|&node| node != commit).collect();
+        self.released.extend(kept);
+    }
+
+    /// The reads of a transaction came.
+    fn see(&mut self, txn: TxnId) {
+        let is_counted = self.problem.is_in(txn);
+        for read in self.problem.index.reads_of(txn).filter(|_| is_counted) {
+            let class = self.classes.of_read(read) as usize;
+            self.pending[class] -= 1;
+            self.wanted[class] -= 1;
+            if self.pending[class] <= 1 {
+                self.wake_blocked(class);
+            }
+        }
+    }
+
+    fn wake_blocked(&mut self, class: usize) {
+        let mut woken = Vec::new();
+        self.lists.take(self.classes.count + class, &mut woken);
+        woken.into_iter().for_each(|txn| self.make_ready(txn));
+    }
+
+    /// The writes of a transaction take effect: whoever waited for one of its values is asked again.
+    fn write(&mut self, txn: TxnId) {
+        let index = self.problem.index;
+        let is_counted = self.problem.is_in(txn);
+        let mut woken = Vec::new();
+        for write in index.writes_of(txn) {
+            let key = index.writes()[write].key;
+            self.holder[key.index()] = write as u32;
+            for class in self.classes.of_holder(key, write as u32) {
+                self.copies[class as usize] -= u32::from(is_counted);
+                self.lists.take(class as usize, &mut woken);
+            }
+        }
+        woken.into_iter().for_each(|txn| self.look(txn));
+    }
+
+    /// Nothing can commit: of the transactions whose reads see what is there, one begins alone.
+    fn begin_one(&mut self) -> bool {
+        if !self.may_split {
+            return false;
+        }
+        let candidates: Vec<u32> = self.open.iter().take(4 * LOOKED_AT).map(|&(_, txn)| txn).collect();
+        self.spend(candidates.len());
+        let found =
+            candidates.into_iter().map(TxnId).find(|&txn| self.may_claim(txn) && self.unseen(txn).is_none());
+        found.into_iter().for_each(|txn| self.begin(txn));
+        found.is_some()
+    }
+
+    /// Whether nobody that began and did not commit writes what a transaction writes.
+    fn may_claim(&self, txn: TxnId) -> bool {
+        let writes = self.problem.index.writes();
+        let is_free = |write: usize| self.claims[writes[write].key.index()] == 0;
+        !self.problem.shape.writers_exclude() || self.problem.index.writes_of(txn).all(is_free)
+    }
+
+    fn begin(&mut self, txn: TxnId) {
+        let shape = self.problem.shape;
+        self.lists.leave(txn);
+        self.ready.remove(&(self.hints[shape.commit(txn) as usize], txn.0));
+        self.open.remove(&(self.hints[shape.begin(txn) as usize], txn.0));
+        self.began[txn.index()] = self.commits.len() as u32;
+        self.place[txn.index()] = Place::Begun;
+        for write in self.problem.index.writes_of(txn) {
+            self.claims[self.problem.index.writes()[write].key.index()] += 1;
+        }
+        self.see(txn);
+        self.finish(shape.begin(txn), 0);
+    }
+
+    fn release_claims(&mut self, txn: TxnId) {
+        for write in self.problem.index.writes_of(txn) {
+            self.claims[self.problem.index.writes()[write].key.index()] -= 1;
+        }
+        let mut woken = Vec::new();
+        self.lists.take(2 * self.classes.count, &mut woken);
+        woken.into_iter().for_each(|txn| self.make_ready(txn));
+    }
+
+    /// Runs a transaction of unknown outcome that wrote what somebody waits for.
+    fn take_an_unknown(&mut self) -> bool {
+        let index = self.problem.index;
+        for place in 0..self.optional.len() {
+            let txn = self.optional[place];
+            let mut writes = index.writes_of(txn);
+            let is_wanted = writes.any(|write| {
+                let key = index.writes()[write].key;
+                self.classes.of_holder(key, write as u32).any(|class| self.wanted[class as usize] > 0)
+            });
+            if is_wanted && self.may_still_come(txn) && self.unseen(txn).is_none() && self.may_overwrite(txn)
+            {
+                self.optional.swap_remove(place);
+                self.come(txn);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether nothing came yet that a transaction of unknown outcome would have to precede.
+    fn may_still_come(&self, txn: TxnId) -> bool {
+        let shape = self.problem.shape;
+        if self.problem.hands_on(txn) {
+            return true;
+        }
+        let has_come = |later: TxnId| matches!(self.place[later.index()], Place::Begun | Place::Done);
+        let edges = time::edges_of(&self.timeline.maybe_edges, txn);
+        self.before[shape.commit(txn) as usize] <= u32::from(shape.events == 2)
+            && !self.problem.session_followers(txn).into_iter().any(has_come)
+            && edges.iter().all(|edge| self.before[edge.to as usize] > 0)
+    }
+
+    fn may_overwrite(&self, txn: TxnId) -> bool {
+        let index = self.problem.index;
+        index.writes_of(txn).all(|write| {
+            let key = index.writes()[write].key;
+            let (holder, own) = (self.holder[key.index()], self.own_class(txn, key));
+            let is_needed = |class: u32| {
+                self.copies[class as usize] == 0
+                    && self.pending[class as usize] > u32::from(own == Some(class))
+            };
+            self.claims[key.index()] == 0 && !self.classes.of_holder(key, holder).any(is_needed)
+        })
+    }
+
+    /// A transaction of unknown outcome did not commit.
+    fn skip_an_unknown(&mut self) -> bool {
+        let Some(txn) = self.optional.pop() else { return false };
+        let shape = self.problem.shape;
+        self.place[txn.index()] = Place::Done;
+        self.finish(shape.begin(txn), self.floor[shape.begin(txn) as usize]);
+        if shape.events == 2 {
+            self.released.retain(|&node| node != shape.commit(txn));
+            self.finish(shape.commit(txn), self.floor[shape.begin(txn) as usize]);
+        }
+        true
+    }
+
+    /// The order of begins and commits.
+    fn certificate(&mut self) -> Certificate {
+        let shape = self.problem.shape;
+        if let Some(past) = self.past.take() {
+            self.commits = past.order().collect();
+            self.commits.iter().enumerate().for_each(|(place, txn)| self.began[txn.index()] = place as u32);
+        }
+        let mut order = Vec::with_capacity(self.commits.len() * shape.events as usize);
+        let mut begins: Vec<(u32, TxnId)> =
+            self.commits.iter().map(|&txn| (self.began[txn.index()], txn)).collect();
+        begins.sort_unstable();
+        let mut begins = begins.into_iter().peekable();
+        for (moment, &txn) in self.commits.iter().enumerate() {
+            let is_now = |&(began, _): &(u32, TxnId)| shape.events == 2 && began as usize <= moment;
+            while let Some((_, txn)) = begins.next_if(is_now) {
+                order.push(Node(shape.begin(txn)));
+            }
+            order.push(Node(shape.commit(txn)));
+        }
+        let history = self.problem.history;
+        let unknown = self.commits.iter().copied().filter(|&txn| history.outcome(txn) == Outcome::Unknown);
+        let mut committed_unknown: Vec<TxnId> = unknown.collect();
+        committed_unknown.sort_unstable();
+        Certificate::Holds { order, committed_unknown }
+    }
+}
+
+/// Whether a transaction may come now, and what it would destroy.
+enum Cost {
+    Is(i64),
+    Gone,
+}
