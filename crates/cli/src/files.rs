@@ -71,7 +71,7 @@ pub struct Noting<W> {
 
 impl<W: Write> Noting<W> {
     fn note<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
-        result.map_err(|error| {
+        result.inspect_err(|error| {
             let same = match error.raw_os_error() {
                 Some(code) => io::Error::from_raw_os_error(code),
                 None => io::Error::new(error.kind(), error.to_string()),
@@ -79,7 +79,6 @@ impl<W: Write> Noting<W> {
             if error.kind() != io::ErrorKind::Interrupted {
                 self.error.get_or_insert(same);
             }
-            error
         })
     }
 }
