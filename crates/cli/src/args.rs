@@ -59,7 +59,7 @@ pub enum Command {
 /// Where the history comes from.
 #[derive(Args, Debug)]
 pub struct InputArguments {
-    /// The history: a file, a folder of logs, or - for standard input; gzip and zstd are taken off
+    /// The history: a file, a folder of logs, or - for standard input; gzip and zstd are decompressed
     #[arg(value_name = "HISTORY")]
     pub history: PathBuf,
     #[command(flatten)]

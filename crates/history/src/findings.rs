@@ -116,7 +116,7 @@ impl fmt::Display for Sentence<'_> {
                 return if saw.is_empty() { Ok(()) } else { write!(out, ": {}", saw.join(", then ")) };
             }
             FindingKind::WrongRowCount => {
-                return write!(out, "{txn} was told another number of changed rows than there can have been");
+                return write!(out, "{txn} reported an impossible number of changed rows");
             }
             _ => write!(out, "{txn} read {key} = {value}, ")?,
         }
