@@ -77,7 +77,7 @@ fn predicates_and_the_initial_state() {
         {:index 2, :type :ok, :process 2, :f :txn, :value [[:delete 38 nil] [:insert 31 8] [:rp :true {31 0, 38 0}] [:rp [:= 1] nil]]}";
     assert_eq!(
         read_as(text),
-        "clock position\ninit *=nil 26=0\n2: T2{d(38) i(31)=8 p(:true)={31=0 38=0} p([:\"=\" 1])=?} @[?,2]\n"
+        "clock position\ninit *=nil 26=0\n2: T2{d(38) i(31)=8 p(:true)={31=0 38=0} p([:\"=\" 1])=?}\n"
     );
 }
 
