@@ -201,7 +201,7 @@ fn soak_every_accepted_clause_is_true_in_an_explanation() {
     for seed in first_seed..first_seed + count(1_200) {
         let mut random = Random::new(seed);
         let history = generate_any::sketch(&mut random).build();
-        if oracle::refusal(&history).is_some() || is_of_predicates(&history) || history.keys().len() == 0 {
+        if oracle::refusal(&history).is_some() || is_of_predicates(&history) || history.keys().is_empty() {
             continue;
         }
         for (_, level) in Level::NAMED {
