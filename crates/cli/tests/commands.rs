@@ -217,12 +217,14 @@ fn the_clock_skew_that_a_certificate_assumes_is_told_and_can_be_refused() {
     "#]]
     .assert_eq(&folder.run("certify h.txt c.json --level strict-serializable --clock-skew 1000ms"));
     expect![[r#"
-        isoscope: c.json: expected a certificate with a clock skew of 0, found one with 1s
+        --- standard error
+        error: c.json: expected a certificate with a clock skew of 0, found one with 1s
         --- exit 2
     "#]]
     .assert_eq(&folder.run("certify h.txt c.json --clock-skew 0"));
     expect![[r#"
-        isoscope: c.json: expected a certificate for serializable, found one for strict-serializable
+        --- standard error
+        error: c.json: expected a certificate for serializable, found one for strict-serializable
         --- exit 2
     "#]]
     .assert_eq(&folder.run("certify h.txt c.json --level serializable"));
