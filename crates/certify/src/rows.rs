@@ -40,7 +40,10 @@ impl<'h> Rows<'h> {
         let mut run = Run { history: self.history, held: &self.held, own: Vec::new() };
         for (id, op) in self.history.ops(txn) {
             if !run.step(id, &op)? {
-                return Err(Flaw::new(Place::Read(id), "replayed at this position, the read returns something else"));
+                return Err(Flaw::new(
+                    Place::Read(id),
+                    "replayed at this position, the read returns something else",
+                ));
             }
         }
         let own = run.own;

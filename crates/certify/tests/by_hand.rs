@@ -325,7 +325,12 @@ fn a_predicate_that_did_not_return_a_row_saw_one_that_does_not_match() {
     let level = Level::SERIALIZABLE;
     let phantom = history("init *=nil\na: i(x)=1\nb: p(v = 1)={}\nc: p(v = 1)={x=1}");
     passes(&phantom, level, &holds("t1 t0 t2", ""));
-    fails(&phantom, level, &holds("t0 t1 t2", ""), "replayed at this position, the read returns something else");
+    fails(
+        &phantom,
+        level,
+        &holds("t0 t1 t2", ""),
+        "replayed at this position, the read returns something else",
+    );
 }
 
 #[test]

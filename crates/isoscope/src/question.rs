@@ -44,6 +44,7 @@ impl Question<'_> {
         loop {
             let batch = self.next_batch(asked, &mut answers);
             if batch.is_empty() {
+                self.ask_again(&mut answers)?;
                 settle_undecided(&mut answers);
                 return Ok(answers.into_iter().flatten().collect());
             }
@@ -69,6 +70,24 @@ impl Question<'_> {
             false => open.collect(),
         };
         open.into_iter().take(self.threads.max(1)).collect()
+    }
+
+    /// Asks levels again that were undecided for want of an engine, now that other levels have orders to try: so the
+    /// answers do not depend on which levels were asked at the same time.
+    fn ask_again(&self, answers: &mut [Option<Answer>]) -> Result<(), Error> {
+        for place in 0..answers.len() {
+            let Some(answer) = &answers[place] else { continue };
+            let (Decision::Undecided(Obstacle::Operation(_)), Some(level)) =
+                (answer.decision, answer.level.shipped())
+            else {
+                continue;
+            };
+            let hints = hints(answers);
+            if !hints.is_empty() {
+                answers[place] = Some(self.decide(level, &hints)?);
+            }
+        }
+        Ok(())
     }
 
     /// Whether validation found something in a committed transaction; this only chooses which level is asked first.

@@ -14,7 +14,7 @@ use crate::problem::{Problem, Status};
 use crate::time::Timeline;
 
 /// The most chains that pay: the work for a read grows with their number.
-const CHAIN_LIMIT: usize = 256;
+pub(crate) const CHAIN_LIMIT: usize = 256;
 
 pub(crate) fn cover(problem: &Problem<'_>, timeline: &Timeline, closure_bytes: usize) -> Chains {
     let node_count = timeline.node_count as usize;

@@ -41,6 +41,9 @@ const WEIGHTS: [u64; 3] = [4, 1, 16];
 const LEFT: usize = 100;
 const PUT_BACK: usize = 32;
 
+/// How many places are tried for a transaction that is put back.
+const TRIES: usize = 256;
+
 /// The most states of all attempts together.
 const EFFORT: usize = 12_000_000;
 
@@ -216,9 +219,10 @@ impl<'b, 'a> Beam<'b, 'a> {
             for session in 0..self.sessions.len() {
                 while let Some(step) = self.sessions[session].get(positions[session]) {
                     let txn = TxnId(step.txn);
-                    let label = past
-                        .append(self.problem, &self.classes, txn)
-                        .or_else(|| past.insert(self.problem, &self.classes, txn, floors[session]));
+                    let mut tries = TRIES;
+                    let label = past.append(self.problem, &self.classes, txn).or_else(|| {
+                        past.insert(self.problem, &self.classes, txn, floors[session], &mut tries)
+                    });
                     let Some(label) = label else { break };
                     floors[session] = label;
                     positions[session] += 1;

@@ -15,6 +15,7 @@
 mod basis;
 mod cases;
 mod guess;
+mod serial;
 
 use certify::{Certificate, Level};
 use history::{History, Index, KeyId, OpId, Scope, Stories};
@@ -41,7 +42,12 @@ pub(crate) fn decide(
     let mut stats = Stats::default();
     let started = (options.clock)();
     let ran = match options.stages.rows {
-        true => rows::explain(history, level, options, &mut stats),
+        true => match rows::explain(history, level, options, &mut stats) {
+            rows::Outcome::InDoubt(keys) => {
+                serial::explain(history, level).map_or(rows::Outcome::InDoubt(keys), rows::Outcome::Explained)
+            }
+            outcome => outcome,
+        },
         false => rows::Outcome::InDoubt(Vec::new()),
     };
     stats.stages.push(("run", (options.clock)().saturating_sub(started)));

@@ -17,7 +17,13 @@
 //! when sessions were cut at every stretch that a contradiction used). On skewed keys with 20 operations and duplicate
 //! values the contradictions become large after ten rounds, and 40 rounds (5 s of processor time) do not end it.
 //!
-//! What did not pay: also going on after reads that lost all their sources, since their derivations take seconds to
+//! Before the second round the transactions are run without any session order (`schedule`), which explains a history
+//! with a writer and a reader for each of many values at once. 500 exchanged pairs of neighbours in 5,000 transactions on
+//! 20 keys take 0.5 s and 12 rounds; 5,000 in 50,000 are not decided in 20 s, since every round costs half a second and
+//! mends few places.
+//!
+//! What did not pay: as many more contradictions as one for 200 transactions, with as many cycles, which took longer to
+//! find than it saved; also going on after reads that lost all their sources, since their derivations take seconds to
 //! write; doubting ever more stretches of each derivation, which takes thousands out for nothing.
 
 use certify::{Atom, Certificate, Level, Node, Rule};

@@ -18,9 +18,6 @@ use crate::problem::{INITIAL, Problem};
 /// The gap between the labels of transactions that come one after the other.
 pub(super) const GAP: u64 = 1 << 20;
 
-/// How many places are tried for one transaction.
-const TRIES: usize = 64;
-
 /// What happened to a key.
 #[derive(Clone, Default)]
 struct Events {
@@ -75,16 +72,19 @@ impl Past {
         }
     }
 
-    /// Puts a transaction into the order behind a label, if it has a place there; gives its label.
+    /// Puts a transaction into the order behind a label, if it has a place there that is found with so many tries; gives
+    /// its label.
     pub(crate) fn insert(
         &mut self,
         problem: &Problem<'_>,
         classes: &Classes,
         txn: TxnId,
         floor: u64,
+        tries: &mut usize,
     ) -> Option<u64> {
         let mut after = floor;
-        for _ in 0..TRIES {
+        while *tries > 0 {
+            *tries -= 1;
             if after == u64::MAX {
                 return None;
             }
