@@ -176,7 +176,7 @@ impl Run<'_> {
         {
             return verdict;
         }
-        if let Err(limit) = problem.list_candidates(self.options.limit) {
+        if let Err(limit) = problem.list_candidates(self.options.limit, self.options.memory_bytes / 2) {
             return Verdict::Undecided(limit);
         }
         let chains = cover::cover(problem, &timeline, self.options.memory_bytes / 2);

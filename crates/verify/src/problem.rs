@@ -17,6 +17,9 @@ use crate::shape::Shape;
 /// How many candidates are listed between two questions whether a limit was reached.
 const ASK_INTERVAL: usize = 1 << 16;
 
+/// What a candidate takes, in the tables of saturation too.
+const BYTES_PER_CANDIDATE: usize = 32;
+
 /// Whether a transaction took part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Status {
@@ -361,8 +364,16 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// Lists the candidates of the reads whose source is open, which takes as much memory as there are.
-    pub(crate) fn list_candidates(&mut self, limit: &dyn Fn() -> Option<Limit>) -> Result<(), Limit> {
+    /// Lists the candidates of the reads whose source is open, if there are not more than the memory has room for.
+    pub(crate) fn list_candidates(
+        &mut self,
+        limit: &dyn Fn() -> Option<Limit>,
+        memory_bytes: usize,
+    ) -> Result<(), Limit> {
+        let sources = |open: &OpenRead| self.index.sources(open.read as usize).writes.len();
+        if self.open.iter().map(sources).sum::<usize>() > memory_bytes / BYTES_PER_CANDIDATE {
+            return Err(Limit::Memory);
+        }
         let mut listed = 0;
         for open in 0..self.open.len() {
             let candidates: Vec<u32> = self.live_sources(self.open[open].read).collect();

@@ -7,7 +7,8 @@
 //! begins and commits at once where that can be; if nothing else can come, one begins alone.
 //!
 //! If every transaction comes, the order explains the history, and is checked as a certificate is. If none can come, the
-//! attempt ends there: it costs what it ran. Transactions of unknown outcome run if somebody waits for what they wrote.
+//! attempt ends there: it costs what it ran. Where nothing else can come, a transaction of unknown outcome runs if it can;
+//! the others are taken not to have committed, one after the other.
 //!
 //! A transaction waits in one list at a time: for a value that it has yet to see, or for the readers of a value that it
 //! would overwrite. The lists are asked when that value comes, or when its last reader did. Of the writers that may come
@@ -126,7 +127,7 @@ struct Schedule<'s, 'a> {
     /// The released transactions that did not begin.
     open: BTreeSet<(u64, u32)>,
     /// Transactions of unknown outcome that may come next.
-    optional: Vec<TxnId>,
+    optional: BTreeSet<(u64, u32)>,
     released: Vec<u32>,
     commits: Vec<TxnId>,
     /// Transactions that are still to come.
@@ -158,7 +159,7 @@ impl<'s, 'a> Schedule<'s, 'a> {
             lists: Lists::new(2 * classes.count + 1, txn_count),
             ready: BTreeSet::new(),
             open: BTreeSet::new(),
-            optional: Vec::new(),
+            optional: BTreeSet::new(),
             released: Vec::new(),
             commits: Vec::with_capacity(txn_count),
             left: 0,
@@ -234,7 +235,7 @@ impl<'s, 'a> Schedule<'s, 'a> {
             let txn = shape.txn(node);
             match self.problem.status[txn.index()] {
                 Status::Out => self.finish(node, 0),
-                Status::Maybe if node == shape.begin(txn) => self.optional.push(txn),
+                Status::Maybe if node == shape.begin(txn) => self.open_optional(txn),
                 Status::In if node == shape.begin(txn) => self.open(txn),
                 _ if self.place[txn.index()] == Place::Begun => self.make_ready(txn),
                 _ => {}
@@ -585,24 +586,38 @@ impl<'s, 'a> Schedule<'s, 'a> {
         woken.into_iter().for_each(|txn| self.make_ready(txn));
     }
 
-    /// Runs a transaction of unknown outcome that wrote what somebody waits for.
+    fn open_optional(&mut self, txn: TxnId) {
+        self.optional.insert((self.hints[self.problem.shape.begin(txn) as usize], txn.0));
+    }
+
+    /// Runs a transaction of unknown outcome: one that wrote what another waits for, or else the first that can come.
     fn take_an_unknown(&mut self) -> bool {
-        let index = self.problem.index;
-        for place in 0..self.optional.len() {
-            let txn = self.optional[place];
-            let mut writes = index.writes_of(txn);
-            let is_wanted = writes.any(|write| {
-                let key = index.writes()[write].key;
-                self.classes.of_holder(key, write as u32).any(|class| self.wanted[class as usize] > 0)
-            });
-            if is_wanted && self.may_still_come(txn) && self.unseen(txn).is_none() && self.may_overwrite(txn)
-            {
-                self.optional.swap_remove(place);
-                self.come(txn);
-                return true;
+        let candidates: Vec<(u64, u32)> = self.optional.iter().take(4 * LOOKED_AT).copied().collect();
+        self.spend(candidates.len());
+        let mut first = None;
+        for (hint, txn) in candidates {
+            let may_come = self.may_still_come(TxnId(txn))
+                && self.may_overwrite(TxnId(txn))
+                && self.unseen(TxnId(txn)).is_none();
+            if may_come && self.is_wanted(TxnId(txn)) {
+                first = Some((hint, txn));
+                break;
             }
+            first = first.or(may_come.then_some((hint, txn)));
         }
-        false
+        let Some((hint, txn)) = first else { return false };
+        self.optional.remove(&(hint, txn));
+        self.come(TxnId(txn));
+        true
+    }
+
+    /// Whether a transaction that may come next waits for something that this one wrote.
+    fn is_wanted(&self, txn: TxnId) -> bool {
+        let index = self.problem.index;
+        index.writes_of(txn).any(|write| {
+            let key = index.writes()[write].key;
+            self.classes.of_holder(key, write as u32).any(|class| self.wanted[class as usize] > 0)
+        })
     }
 
     /// Whether nothing came yet that a transaction of unknown outcome would have to precede.
@@ -633,7 +648,8 @@ impl<'s, 'a> Schedule<'s, 'a> {
 
     /// A transaction of unknown outcome did not commit.
     fn skip_an_unknown(&mut self) -> bool {
-        let Some(txn) = self.optional.pop() else { return false };
+        let Some((_, txn)) = self.optional.pop_first() else { return false };
+        let txn = TxnId(txn);
         let shape = self.problem.shape;
         self.place[txn.index()] = Place::Done;
         self.finish(shape.begin(txn), self.floor[shape.begin(txn) as usize]);
