@@ -130,9 +130,13 @@ impl Monitor for Limits {
             Limit::Time => {
                 format!("the time limit of {} was reached", units::duration(self.time.unwrap_or_default()))
             }
-            Limit::Memory => {
-                format!("the memory limit of {} was reached", units::size(self.memory.unwrap_or_default()))
-            }
+            Limit::Memory => match self.memory {
+                Some(memory) => format!("the memory limit of {} was reached", units::size(memory)),
+                None => {
+                    "the engine would need more memory than it takes by itself; --memory-limit SIZE allows it more"
+                        .to_owned()
+                }
+            },
             Limit::Interrupt => "interrupted".to_owned(),
         }
     }

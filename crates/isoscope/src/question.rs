@@ -169,13 +169,12 @@ impl Question<'_> {
 
     /// What the engine may take beside the history and its index: what the limit leaves, or its own default.
     fn memory_bytes(&self) -> usize {
-        let own = Options::default().memory_bytes;
         match self.monitor.memory_bytes() {
             Some(limit) => {
                 let left = limit.saturating_sub(limits::resident_bytes().unwrap_or(0));
-                own.min(usize::try_from(left).unwrap_or(usize::MAX))
+                usize::try_from(left).unwrap_or(usize::MAX)
             }
-            None => own,
+            None => Options::default().memory_bytes,
         }
     }
 
