@@ -116,7 +116,7 @@ pub(crate) struct Observer {
 impl Observer {
     pub fn new(history: &History) -> Self {
         let unknown = Known { stamp: 0, look: Look::Nothing, written: None, appended: 0, is_told: false };
-        let has_ranges = live_ops(history).any(|(_, _, op)| matches!(op, Op::RangeRead(_)));
+        let has_ranges = history.has_ranges();
         let mut keys: Vec<KeyId> = (0..history.keys().len()).map(KeyId::from_index).collect();
         if has_ranges {
             keys.sort_by_key(|&key| history.keys().original(key));
@@ -346,17 +346,17 @@ pub(crate) fn refuse_unsupported(history: &History, level: &Level) -> Result<(),
     if let Some(op) = Stories::refusal(history) {
         return Err(unsupported_predicate(op));
     }
-    for (_, id, op) in live_ops(history) {
-        let what = match op {
-            Op::ReadList { list: Some(_), .. } | Op::Append { .. } if level.core == crate::Core::Prefix => {
-                "lists under prefix consistency are"
-            }
-            _ => continue,
-        };
-        let why = format!("certificates for {what} not supported yet");
-        return Err(Flaw::new(Place::Op(id), why));
+    if level.core != crate::Core::Prefix {
+        return Ok(());
     }
-    Ok(())
+    let is_of_list = |op: &Op<'_>| matches!(op, Op::ReadList { list: Some(_), .. } | Op::Append { .. });
+    match live_ops(history).find(|(.., op)| is_of_list(op)) {
+        Some((_, id, _)) => {
+            let why = "certificates for lists under prefix consistency are not supported yet";
+            Err(Flaw::new(Place::Op(id), why))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Every value that anybody wrote to a key, committed or not, final or not.

@@ -30,7 +30,7 @@ pub(crate) fn check(
         check_real_time(history, level, order)?;
     }
     let is_by_predicate = |op: &Op<'_>| matches!(op, Op::PredicateRead(_) | Op::PredicateWrite(_));
-    if live_ops(history).any(|(.., op)| is_by_predicate(&op)) {
+    if history.has_predicates() && live_ops(history).any(|(.., op)| is_by_predicate(&op)) {
         return replay_rows(history, level, &places, order);
     }
     Replay::new(history, level, &places)?.run(order)

@@ -266,6 +266,11 @@ impl History {
         !self.side.predicate_reads.is_empty() || !self.side.predicate_writes.is_empty()
     }
 
+    /// Whether any range is read.
+    pub fn has_ranges(&self) -> bool {
+        !self.side.ranges.is_empty()
+    }
+
     /// Whether any delete left a mark.
     pub fn has_marks(&self) -> bool {
         self.ops.kind.contains(&OpKind::DeleteMarked)

@@ -179,6 +179,9 @@ impl Stories {
 
     /// The first operation for which no stories can be told, whatever the scope.
     pub fn refusal(history: &History) -> Option<OpId> {
+        if !history.has_predicates() {
+            return None;
+        }
         let mut by_predicate = ops(history).filter(|(_, op)| is_by_predicate(op));
         let first = by_predicate.next().map(|(id, _)| id)?;
         let parsed = |op: &Op<'_>| match op {

@@ -90,7 +90,9 @@ impl<'h> Check<'h> {
     /// How far apart the clocks of two clients may be; times that are positions in one recording have no skew.
     pub fn clock_skew(self, skew: Duration) -> Self {
         let in_clock = match self.history.clock() {
-            Clock::Nanoseconds => i64::try_from(skew.as_nanos()).unwrap_or(i64::MAX / 4).min(i64::MAX / 4),
+            Clock::Nanoseconds => {
+                i64::try_from(skew.as_nanos()).unwrap_or(i64::MAX).min(certify::Level::LARGEST_CLOCK_SKEW)
+            }
             Clock::Position => 0,
         };
         Self { clock_skew: in_clock, ..self }

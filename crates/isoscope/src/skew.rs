@@ -97,7 +97,7 @@ impl SkewSearch<'_> {
 
     /// The level is violated with this skew: is it with a larger one?
     fn above(&self, skew: i64, certificate: &Certificate) -> Result<Option<SkewReport>, Error> {
-        let all = time_span(self.question.history).saturating_add(1).max(skew);
+        let all = time_span(self.question.history).saturating_add(1).max(skew).min(Level::LARGEST_CLOCK_SKEW);
         match self.decide_with(all)?.decision {
             Decision::Violated => Ok(Some(SkewReport::AnySkew)),
             Decision::Holds => self.between(skew, certificate, all),
