@@ -345,3 +345,35 @@ fn what_a_predicate_write_did_comes_in_cases() {
     fails(&open, level, &violated("one_way: took1.0.0\nderived(0):"), "took1.0.1 is missing from the clause");
     fails(&open, level, &violated("one_way: took1.0.2\nderived(0):"), "there are 2 ways");
 }
+
+/// What a transaction of unknown outcome saw of a list says nothing unless it committed.
+#[test]
+fn a_list_that_an_unknown_transaction_saw_counts_only_if_it_committed() {
+    let history = history("init *=nil\na: a(x)=1\nb: a(x)=2\nc: r(x)=[2 1] unknown\nd: r(x)=[1 2]");
+    passes(&history, Level::SERIALIZABLE, &holds("t0 t1 t3", ""));
+    let proof = "
+        list_order(2): t1<t0
+        list_order(3): t0<t1
+        derived(0, 1):
+    ";
+    fails(&history, Level::SERIALIZABLE, &violated(proof), "step 0: !in2 is missing from the clause");
+}
+
+/// Inside a session there is no skew, also at a level that does not respect sessions otherwise.
+#[test]
+fn the_clock_of_one_session_has_no_skew() {
+    let history = history("a: w(x)=1 @[0,1]\na: w(y)=1 @[2,3]\nb: w(z)=1 @[2,3]");
+    let level = Level::GENERALIZED_SI.with_clock_skew(5);
+    passes(&history, level, &holds("b2 c2 b0 c0 b1 c1", ""));
+    fails(&history, level, &holds("b1 c1 b0 c0 b2 c2", ""), "it is before entry 1 in real time");
+}
+
+/// A number of changed rows refutes only the alternatives with another number.
+#[test]
+fn a_number_of_rows_refutes_another_number_only() {
+    let history = history("init *=nil x=1\na: pw(v = 1)=2*1\nb: w(x)=3");
+    let step = |clause: &str| violated(&format!("row_count(0): {clause}\nderived():"));
+    let fails = |clause: &str, expected: &str| fails(&history, Level::SERIALIZABLE, &step(clause), expected);
+    fails("!took0.0.0", "step 0: operation 0 may have changed as many rows as it said");
+    fails("!took0.0.1", "step 1: it names no step to follow from");
+}
