@@ -29,7 +29,7 @@ fn files() {
         "check empty",
         expect![[r#"
         --- standard error
-        error: empty: expected a history in one of the known formats, found nothing (if it is one of them, name it with --format)
+        error: empty: expected a history in one of the known formats, found no content: it is empty
         --- exit 2
     "#]],
     );

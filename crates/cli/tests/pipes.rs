@@ -22,9 +22,10 @@ fn a_history_on_standard_input() {
     .assert_eq(&folder.run_with_input("check - --level ser", HISTORY.as_bytes()));
     expect![[r#"
         --- standard error
-        error: standard input: expected a history in one of the known formats, found nothing (if it is one of them, name it with --format)
+        error: standard input: expected a history in one of the known formats, found no content: it is empty
         --- exit 2
-    "#]].assert_eq(&folder.run_with_input("check -", b""));
+    "#]]
+    .assert_eq(&folder.run_with_input("check -", b""));
 }
 
 #[test]

@@ -40,6 +40,9 @@ pub fn detect(head: &[u8]) -> Option<Format> {
 
 pub(crate) fn of_source(source: &mut Source<'_>) -> Result<Format, Error> {
     let head = source.peek(HEAD)?;
+    if head.is_empty() {
+        return Err(Error::unknown_format(source.file(), "no content: it is empty"));
+    }
     let found = excerpt(head);
     detect(head).ok_or_else(|| {
         Error::unknown_format(source.file(), found).with_hint("if it is one of them, name it with --format")

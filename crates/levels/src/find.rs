@@ -49,7 +49,11 @@ fn unknown(name: &str, canonical: &str) -> UnknownLevel {
     let names = LevelId::ALL.into_iter().flat_map(LevelId::names).filter(|_| canonical.len() <= LONGEST);
     let nearest =
         names.map(|known| (distance(canonical, known), known)).min_by_key(|&(distance, _)| distance);
-    let is_near = |&(distance, _): &(usize, &str)| distance <= 1 + canonical.len() / 4;
+    // Names that differ in a number are other levels, not typing errors.
+    let digits = |name: &str| name.chars().filter(char::is_ascii_digit).collect::<String>();
+    let is_near = |&(distance, known): &(usize, &str)| {
+        distance <= 1 + canonical.len() / 4 && digits(known) == digits(canonical)
+    };
     UnknownLevel { name: name.to_owned(), nearest: nearest.filter(is_near).map(|(_, known)| known) }
 }
 
@@ -79,6 +83,7 @@ mod tests {
         assert_eq!("PL-3".parse(), Ok(LevelId::Serializable));
         let error = "serialisable".parse::<LevelId>().unwrap_err();
         assert_eq!(error.nearest, Some("serializable"));
+        assert_eq!("pl-2".parse::<LevelId>().unwrap_err().nearest, None);
         assert_eq!("x".repeat(100_000).parse::<LevelId>().unwrap_err().nearest, None);
     }
 }
