@@ -25,7 +25,8 @@ fn decide(history: &History, level: &Level, hints: &[(Level, &Certificate)]) -> 
 fn a_serial_order_explains_every_level_of_snapshots() {
     let history = read("a: {r(x)=0 w(x)=1} {r(y)=1}\nb: {r(x)=1 w(y)=1}\n");
     let Verdict::Holds(serial) = decide(&history, &Level::SESSION_SERIALIZABLE, &[]) else { panic!() };
-    for (_, level) in Level::NAMED {
+    // A history without times is not asked for levels of real time.
+    for (_, level) in Level::NAMED.into_iter().filter(|(_, level)| !level.needs_times()) {
         let hints = [(Level::SESSION_SERIALIZABLE, &serial)];
         assert!(matches!(decide(&history, &level, &hints), Verdict::Holds(_)));
     }
