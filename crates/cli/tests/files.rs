@@ -134,7 +134,7 @@ fn a_link_stays_a_link_and_its_end_is_replaced_whole() {
         assert!(fs::read_to_string(folder.file("far/file")).unwrap().starts_with("<?xml"));
         assert_eq!(fs::read_dir(folder.file("far")).unwrap().count(), 1);
     }
-    // Replaced, not written over: whoever has the old file open keeps it.
+    // The file is replaced, not written over: a process that has the old file open keeps its content.
     let before = fs::metadata(folder.file("far/file")).unwrap().ino();
     folder.run("convert h.txt link --to native");
     assert_ne!(fs::metadata(folder.file("far/file")).unwrap().ino(), before);

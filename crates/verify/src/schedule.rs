@@ -527,7 +527,7 @@ impl<'s, 'a> Schedule<'s, 'a> {
         woken.into_iter().for_each(|txn| self.make_ready(txn));
     }
 
-    /// The writes of a transaction take effect: whoever waited for one of its values is asked again.
+    /// The writes of a transaction take effect: transactions that waited for one of its values are tried again.
     fn write(&mut self, txn: TxnId) {
         let index = self.problem.index;
         let is_counted = self.problem.is_in(txn);
