@@ -4,6 +4,7 @@
 //! Written with the standard library and a JSON parser, so that a fresh clone starts quickly.
 
 mod bench;
+mod browser;
 mod engines;
 mod fuzz;
 mod licences;
@@ -29,6 +30,7 @@ The project's chores.
       --executions N                    inputs for each target (1,000,000 unless told)
       --seconds S                       or until so many seconds have passed for each
   cargo xtask licences                only the licence check
+  cargo xtask browser                 headless Chromium and axe-core, for the tests of the HTML report
   cargo xtask services [start|stop|status|kill] [postgres|mariadb|galera|SERVER ...]
                                       throw-away database servers on loopback ports
 
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         Some((&"soak", options)) => soak::run(options),
         Some((&"fuzz", options)) => fuzz::run(options),
         Some((&"licences", [])) => licences::check(true),
+        Some((&"browser", [])) => browser::prepare(),
         Some((&"services", words)) => services::run(words),
         None | Some((&("help" | "--help" | "-h"), _)) => {
             println!("{HELP}{}", bench::SUITES.join(", "));

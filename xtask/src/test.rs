@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use crate::run::{Done, cargo, expect_success, shown};
 use crate::services::Borrowed;
-use crate::{bench, fuzz, licences, soak};
+use crate::{bench, browser, fuzz, licences, soak};
 
 /// Runs all of it.
 pub fn run() -> Done {
@@ -35,6 +35,9 @@ pub fn run() -> Done {
 
 /// Runs the tests beside throw-away servers, which are stopped however the tests end.
 fn run_tests(totals: &mut Totals) -> Done {
+    if let Err(why) = browser::prepare() {
+        println!("the tests of the HTML report in a browser are left out, in whole or in part: {why}");
+    }
     let mut tests = cargo(&["test", "--workspace"]);
     if let Err(why) = Borrowed::possible() {
         println!("the tests of PostgreSQL and MariaDB are left out: {why}");

@@ -20,6 +20,7 @@ mod replay;
 mod rows;
 mod rules;
 mod store;
+pub mod text;
 mod times;
 mod write;
 

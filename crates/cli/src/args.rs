@@ -8,9 +8,13 @@ use drive::plant::Planted;
 use formats::{Format, Input, ReadOptions};
 use isoscope::{Limits, units};
 
-use crate::commands::{certify, check, compare, convert, demo, generate, levels, probe, run, stats, synth};
+use crate::commands::{
+    certify, check, compare, completions, convert, demo, diff, elle, explain, generate, levels, man, probe,
+    run, shrink, stats, synth,
+};
 use crate::exit::Failure;
 use crate::interrupt;
+use crate::terminal::Colour;
 
 /// Finds out which isolation a database really gives.
 ///
@@ -19,6 +23,9 @@ use crate::interrupt;
 #[derive(Parser, Debug)]
 #[command(name = "isoscope", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub struct Arguments {
+    /// When to use colours: auto (on a terminal, unless NO_COLOR is set), always or never
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", value_parser = Colour::named)]
+    pub color: Colour,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -36,6 +43,14 @@ pub enum Command {
     Demo(demo::Arguments),
     /// Decide which isolation levels a history satisfies
     Check(check::Arguments),
+    /// Show what violates a level: the transactions it takes, in sentences and pictures
+    Explain(explain::Arguments),
+    /// Write the smallest history (or SQL) that still violates a level
+    Shrink(shrink::Arguments),
+    /// Compare two answers of `check --json`: which violations came, went and stayed
+    Diff(diff::Arguments),
+    /// Answer as elle-cli does: its flags, its input and its output
+    Elle(elle::Arguments),
     /// Check an answer's certificate, independently of the engine that gave it
     Certify(certify::Arguments),
     /// Write a history in another format
@@ -54,6 +69,10 @@ pub enum Command {
     Probe(probe::Arguments),
     /// Compare levels by the histories that they allow, within a scope
     Compare(compare::Arguments),
+    /// Print the completions of a shell
+    Completions(completions::Arguments),
+    /// Print the manual page, or write one for each command
+    Man(man::Arguments),
 }
 
 /// Where the history comes from.
@@ -76,6 +95,10 @@ pub struct ReadingArguments {
     /// other tools converted have one)
     #[arg(long)]
     pub initial_transaction: bool,
+    /// Read an input of at most this size after decompression, however well it was compressed and however long its lines
+    /// are; without it lines of 64 MiB and a compression of 1 to 2000 are the most
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_size, hide_short_help = true)]
+    pub input_limit: Option<u64>,
 }
 
 /// Limits of a run.
@@ -101,7 +124,8 @@ impl LimitArguments {
     /// Starts the clock; Ctrl-C ends what it watches too.
     pub fn start(&self) -> Result<Limits, Failure> {
         let limits = Limits::start(self.time_limit, self.memory_limit).map_err(Failure::new)?;
-        Ok(limits.with_interrupt(interrupt::is_asked))
+        let ceiling = if self.memory_limit.is_none() { isoscope::limits::free_share() } else { None };
+        Ok(limits.with_ceiling(ceiling).with_interrupt(interrupt::is_asked))
     }
 }
 
@@ -128,8 +152,12 @@ impl ReadingArguments {
             initial_txn: self.initial_transaction,
             ..ReadOptions::default()
         };
-        match memory_limit {
+        let options = match memory_limit {
             Some(bytes) => options.with_memory_limit(bytes),
+            None => options,
+        };
+        match self.input_limit {
+            Some(bytes) => options.with_input_limit(bytes),
             None => options,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use formats::{ErrorKind, Format, Warning};
+use formats::{ErrorKind, Format, Input, ReadOptions, Warning};
 use history::{History, Summary};
 use isoscope::Limits;
 use serde::Serialize;
@@ -58,9 +58,15 @@ pub struct HistoryJson {
 impl Subject {
     /// Reads the history, within the limits.
     pub fn read(arguments: &InputArguments, limits: &Limits) -> Result<Self, Failure> {
-        let name = arguments.name();
-        let input = arguments.input();
-        let options = arguments.reading.options(limits.memory());
+        Self::read_as(arguments.input(), arguments.reading.options(limits.memory()), limits)
+    }
+
+    /// Reads a history with other flags than those of most commands.
+    pub fn read_as(input: Input, options: ReadOptions, limits: &Limits) -> Result<Self, Failure> {
+        let name = match &input {
+            Input::Stdin => "standard input".to_owned(),
+            Input::Path(path) => path.display().to_string(),
+        };
         let started = Instant::now();
         let loaded = limits
             .bound(&format!("reading {}", visible(&name)), move || formats::read(&input, &options))?

@@ -1,6 +1,7 @@
 //! The isoscope command: parses the command line, runs a command, and turns its end into an exit code.
 
 mod args;
+mod baseline;
 mod commands;
 mod connect;
 mod definitions;
@@ -10,11 +11,13 @@ mod files;
 mod interrupt;
 mod level_files;
 mod load;
+mod power;
 mod progress;
 mod refused;
 mod report;
 mod screen;
 mod terminal;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -28,6 +31,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(refused) => return refuse(&refused),
     };
+    terminal::set_colour(arguments.color);
     interrupt::install();
     match run(&arguments.command) {
         Ok(exit) => exit.into(),
@@ -60,6 +64,10 @@ fn run(command: &Command) -> Result<Exit, Failure> {
     match command {
         Command::Demo(arguments) => commands::demo::run(arguments),
         Command::Check(arguments) => commands::check::run(arguments),
+        Command::Explain(arguments) => commands::explain::run(arguments),
+        Command::Shrink(arguments) => commands::shrink::run(arguments),
+        Command::Diff(arguments) => commands::diff::run(arguments),
+        Command::Elle(arguments) => commands::elle::run(arguments),
         Command::Certify(arguments) => commands::certify::run(arguments),
         Command::Convert(arguments) => commands::convert::run(arguments),
         Command::Stats(arguments) => commands::stats::run(arguments),
@@ -69,5 +77,7 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Synth(arguments) => commands::synth::run(arguments),
         Command::Probe(arguments) => commands::probe::run(arguments),
         Command::Compare(arguments) => commands::compare::run(arguments),
+        Command::Completions(arguments) => commands::completions::run(arguments),
+        Command::Man(arguments) => commands::man::run(arguments),
     }
 }

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use databases::hide_secrets;
-use isoscope::{Limit, Limits, Monitor, limits, units};
+use isoscope::{Answer, Limit, Limits, Monitor, limits, units};
 
 use crate::terminal::visible;
 
@@ -18,8 +18,12 @@ const INTERVAL: Duration = Duration::from_millis(120);
 /// The line; dropping it clears it.
 #[derive(Debug, Default)]
 pub struct Progress {
-    shown: Option<(Arc<Mutex<State>>, JoinHandle<()>)>,
+    stage: Mutex<String>,
+    shown: Mutex<Option<Shown>>,
 }
+
+/// What is drawn, and the thread that draws it.
+type Shown = (Arc<Mutex<State>>, JoinHandle<()>);
 
 #[derive(Debug)]
 struct State {
@@ -31,30 +35,41 @@ impl Progress {
     /// Starts the line; in a pipe nothing is ever shown.
     pub fn start(stage: &str) -> Self {
         if !std::io::stderr().is_terminal() {
-            return Self::default();
+            return Self { stage: Mutex::new(stage.to_owned()), shown: Mutex::new(None) };
         }
         let state = Arc::new(Mutex::new(State { stage: stage.to_owned(), is_over: false }));
         let shared = Arc::clone(&state);
         let thread = std::thread::spawn(move || draw_until_over(&shared));
-        Self { shown: Some((state, thread)) }
+        Self { stage: Mutex::new(stage.to_owned()), shown: Mutex::new(Some((state, thread))) }
     }
 
     /// Says what is going on now.
     pub fn set(&self, stage: &str) {
-        if let Some((state, _)) = &self.shown {
+        *lock(&self.stage) = stage.to_owned();
+        if let Some((state, _)) = &*lock(&self.shown) {
             lock(state).stage = stage.to_owned();
+        }
+    }
+
+    /// What is going on, safe to print.
+    pub fn stage(&self) -> String {
+        visible(&lock(&self.stage))
+    }
+
+    /// Clears the line; nothing is shown from now on.
+    pub fn end(&self) {
+        if let Some((state, thread)) = lock(&self.shown).take() {
+            lock(&state).is_over = true;
+            thread.thread().unpark();
+            // A line that could not be drawn is no reason to fail.
+            let _ = thread.join();
         }
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if let Some((state, thread)) = self.shown.take() {
-            lock(&state).is_over = true;
-            thread.thread().unpark();
-            // A line that could not be drawn is no reason to fail.
-            let _ = thread.join();
-        }
+        self.end();
     }
 }
 
@@ -64,6 +79,20 @@ pub struct Watched<'w> {
     pub limits: &'w Limits,
     /// The line.
     pub progress: &'w Progress,
+    /// The answers so far, without their certificates, for a report that is made when a limit ends the check.
+    pub answers: Mutex<Vec<Answer>>,
+}
+
+impl<'w> Watched<'w> {
+    /// A check that has not begun.
+    pub fn new(limits: &'w Limits, progress: &'w Progress) -> Self {
+        Self { limits, progress, answers: Mutex::new(Vec::new()) }
+    }
+
+    /// The answers so far.
+    pub fn answers(&self) -> Vec<Answer> {
+        lock(&self.answers).clone()
+    }
 }
 
 impl Monitor for Watched<'_> {
@@ -85,6 +114,24 @@ impl Monitor for Watched<'_> {
 
     fn stage(&self, name: &str) {
         self.progress.set(name);
+    }
+
+    fn answered(&self, answer: &Answer) {
+        // A certificate may be large, and a report that is made late has none.
+        let certificate = None;
+        lock(&self.answers).push(Answer {
+            level: answer.level.clone(),
+            decision: answer.decision,
+            explanation: answer.explanation.clone(),
+            obstacle: answer.obstacle.clone(),
+            skew: answer.skew,
+            follows_from: answer.follows_from,
+            certificate,
+            text_certificate: None,
+            method: answer.method,
+            time: answer.time,
+            stats: answer.stats.clone(),
+        });
     }
 }
 
@@ -127,7 +174,7 @@ fn terminal_width() -> usize {
     terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| usize::from(width.0))
 }
 
-fn lock(state: &Mutex<State>) -> std::sync::MutexGuard<'_, State> {
+fn lock<T>(state: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 

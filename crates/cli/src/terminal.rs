@@ -1,11 +1,43 @@
 //! How text is laid out: colour and line length on a terminal, neither in a pipe.
 //!
-//! `NO_COLOR` and `TERM=dumb` are respected. In a pipe a sentence stays on one line, so that it can be searched for.
+//! `NO_COLOR` and `TERM=dumb` are respected, and `--color` stands above them. In a pipe a sentence stays on one line, so that it can be searched for.
 //! Text reaches the terminal through a [`crate::screen::Screen`].
 
 use std::io::IsTerminal;
+use std::sync::OnceLock;
 
 pub use history::visible;
+
+/// When to use colours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Colour {
+    /// On a terminal, unless the environment says otherwise.
+    #[default]
+    Auto,
+    /// Also in a pipe.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
+impl Colour {
+    /// By its name on the command line.
+    pub fn named(name: &str) -> Result<Self, String> {
+        match name {
+            "auto" => Ok(Self::Auto),
+            "always" => Ok(Self::Always),
+            "never" => Ok(Self::Never),
+            _ => Err("expected auto, always or never".to_owned()),
+        }
+    }
+}
+
+static COLOUR: OnceLock<Colour> = OnceLock::new();
+
+/// Decides for the whole process; the first call counts.
+pub fn set_colour(colour: Colour) {
+    let _ = COLOUR.set(colour);
+}
 
 /// How to print to standard output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -34,12 +66,18 @@ pub enum Tone {
 impl Style {
     /// The style for this process's standard output.
     pub fn of_stdout() -> Self {
+        let asked = COLOUR.get().copied().unwrap_or_default();
         if !std::io::stdout().is_terminal() {
-            return Self::default();
+            return Self { colour: asked == Colour::Always, width: None };
         }
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
             || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        Self { colour: !plain, width: terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)) }
+        let colour = match asked {
+            Colour::Auto => !plain,
+            Colour::Always => true,
+            Colour::Never => false,
+        };
+        Self { colour, width: terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)) }
     }
 
     /// The text after `indent` blanks, broken between words so that it fits; later lines are indented by `hang`.

@@ -24,8 +24,9 @@ fn demo() {
 
         doctors: 3 sessions, 3 transactions, 8 operations, 2 keys
 
-          holds      session-snapshot-isolation, snapshot-isolation, prefix
-          violated   serializable: write skew on keys alice, bob (G2-item), 2 transactions
+          holds      session-snapshot-isolation
+                     and with it snapshot-isolation, prefix, parallel-si, causal, update-atomic, no-lost-update, read-atomic, read-committed, cut-isolation, read-uncommitted
+          violated   serializable, update-serializable: write skew on keys alice, bob (G2-item), 2 transactions
                      and with it session-serializable
 
           T1 (session one) read alice = 1, then read bob = 1, then wrote alice = 0
@@ -35,6 +36,7 @@ fn demo() {
 
         `isoscope probe URL` makes the table of your database; `isoscope check FILE` checks a history of your own.
         `isoscope levels snapshot-isolation` explains a level; `isoscope --help` lists the commands.
+        `isoscope demo --html demo.html` writes all this as a report with a picture.
         --- exit 0
     "#]]
     .assert_eq(checked);

@@ -19,6 +19,11 @@ fn guide() {
     check("docs/guide.md");
 }
 
+#[test]
+fn explain() {
+    check("docs/explain.md");
+}
+
 fn check(name: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
     let text = std::fs::read_to_string(&path).unwrap();

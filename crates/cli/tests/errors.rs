@@ -159,7 +159,7 @@ fn flags() {
         "check h.txt --certificate c.json",
         expect![[r#"
             --- standard error
-            error: --certificate is the proof of one answer: name one level that has an engine with --level
+            error: --certificate is the proof of one answer: name one level with --level
             --- exit 2
         "#]],
     );
@@ -179,16 +179,16 @@ fn flags() {
     check(
         "chek h.txt",
         expect![[r#"
-        --- standard error
-        error: unrecognized subcommand 'chek'
+            --- standard error
+            error: unrecognized subcommand 'chek'
 
-          tip: a similar subcommand exists: 'check'
+              tip: a similar subcommand exists: 'check'
 
-        Usage: isoscope <COMMAND>
+            Usage: isoscope [OPTIONS] <COMMAND>
 
-        For more information, try '--help'.
-        --- exit 2
-    "#]],
+            For more information, try '--help'.
+            --- exit 2
+        "#]],
     );
 }
 

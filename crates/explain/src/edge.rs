@@ -48,6 +48,8 @@ pub struct Edge {
     pub kind: EdgeKind,
     /// The key, for a dependency.
     pub key: Option<KeyId>,
+    /// The read, for a dependency that a read shows.
+    pub read: Option<OpId>,
     /// The reason as a sentence.
     pub reason: String,
 }
@@ -145,25 +147,27 @@ pub(crate) fn before(lit: &Lit) -> Option<(Node, Node)> {
     }
 }
 
-/// What kind of edge a fact of order is, and on which key.
+/// What kind of edge a fact of order is, on which key, and by which read.
 pub(crate) fn kind(
     terms: &Terms<'_>,
     argument: &Argument,
     steps: &[Step],
     fact: FactId,
-) -> (EdgeKind, Option<KeyId>) {
+) -> (EdgeKind, Option<KeyId>, Option<OpId>) {
     let fact = argument.fact(fact);
     let (By::Rule(step, _), Some((_, b))) = (&fact.by, before(&fact.lit)) else {
-        return (EdgeKind::Derived, None);
+        return (EdgeKind::Derived, None, None);
     };
     let key = |op| terms.read(op).map(|read| read.key);
     match Use::of(terms, &steps[*step as usize]) {
-        Use::Session | Use::BeginCommit | Use::Initial => (EdgeKind::So, None),
-        Use::RealTime => (EdgeKind::Rt, None),
-        Use::ReadAfterWrite { op, .. } => (EdgeKind::Wr, key(op)),
-        Use::Overwritten { op, writer, .. } if terms.txn(b) == Some(writer) => (EdgeKind::Rw, key(op)),
-        Use::Overwritten { op, .. } => (EdgeKind::Ww, key(op)),
-        Use::TwoWriters { t, u } | Use::Told { t, u, .. } => (EdgeKind::Ww, terms.key_of_both(t, u)),
-        _ => (EdgeKind::Derived, None),
+        Use::Session | Use::BeginCommit | Use::Initial => (EdgeKind::So, None, None),
+        Use::RealTime => (EdgeKind::Rt, None, None),
+        Use::ReadAfterWrite { op, .. } => (EdgeKind::Wr, key(op), Some(op.op)),
+        Use::Overwritten { op, writer, .. } if terms.txn(b) == Some(writer) => {
+            (EdgeKind::Rw, key(op), Some(op.op))
+        }
+        Use::Overwritten { op, .. } => (EdgeKind::Ww, key(op), None),
+        Use::TwoWriters { t, u } | Use::Told { t, u, .. } => (EdgeKind::Ww, terms.key_of_both(t, u), None),
+        _ => (EdgeKind::Derived, None, None),
     }
 }

@@ -124,9 +124,16 @@ fn in_order(cycle: &[Edge]) -> Vec<TxnId> {
 fn transaction_edges(terms: &Terms<'_>, argument: &Argument, steps: &[Step], path: &[FactId]) -> Vec<Edge> {
     let edges = path.iter().filter_map(|&fact| {
         let (a, b) = before(&argument.fact(fact).lit)?;
-        let (kind, key) = edge::kind(terms, argument, steps, fact);
+        let (kind, key, read) = edge::kind(terms, argument, steps, fact);
         let (from, to) = (terms.txn(a), terms.txn(b));
-        (from != to).then(|| Edge { from, to, kind, key, reason: one_line(terms, argument, steps, fact) })
+        (from != to).then(|| Edge {
+            from,
+            to,
+            kind,
+            key,
+            read,
+            reason: one_line(terms, argument, steps, fact),
+        })
     });
     edges.collect()
 }

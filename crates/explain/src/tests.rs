@@ -240,14 +240,14 @@ fn missed_effect() {
         text,
         Level::SERIALIZABLE,
         expect![[r#"
-        read skew on keys x, y (G-single), 3 transactions
-          T1 (session 1) wrote x = 1
-          T2 (session 2) read x = 1, then wrote y = 2
-          T3 (session 3) read y = 2, then read x = 0
-            T1 before T2: T2 read x = 1, which T1 wrote
-            T2 before T3: T3 read y = 2, which T2 wrote
-            T3 before T1: T3 read x = 0 (the initial value), and T1 wrote x = 1 over it
-    "#]],
+            causality violation on keys x, y, 3 transactions
+              T1 (session 1) wrote x = 1
+              T2 (session 2) read x = 1, then wrote y = 2
+              T3 (session 3) read y = 2, then read x = 0
+                T1 before T2: T2 read x = 1, which T1 wrote
+                T2 before T3: T3 read y = 2, which T2 wrote
+                T3 before T1: T3 read x = 0 (the initial value), and T1 wrote x = 1 over it
+        "#]],
     );
 }
 
@@ -291,21 +291,21 @@ fn a_version_between() {
         text,
         Level::SERIALIZABLE,
         expect![[r#"
-        read skew on keys x, y (G-single), 3 transactions
-          T2 (session 2) read x = 1, then wrote x = 2
-          T3 (session 3) read x = 2, then wrote y = 1
-          T4 (session 4) read y = 1, then read x = 1
-            T2 before T3: T3 read x = 2, which T2 wrote
-            T3 before T4: T4 read y = 1, which T3 wrote
-            T4 before T2: T4 read x = 1 (from T1), and T2 wrote x = 2 over it
-              T1 before T2: T2 read x = 1, which T1 wrote
-    "#]],
+            causality violation on keys x, y, 3 transactions
+              T2 (session 2) read x = 1, then wrote x = 2
+              T3 (session 3) read x = 2, then wrote y = 1
+              T4 (session 4) read y = 1, then read x = 1
+                T2 before T3: T3 read x = 2, which T2 wrote
+                T3 before T4: T4 read y = 1, which T3 wrote
+                T4 before T2: T4 read x = 1 (from T1), and T2 wrote x = 2 over it
+                  T1 before T2: T2 read x = 1, which T1 wrote
+        "#]],
     );
     check(
         text,
         Level::SNAPSHOT_ISOLATION,
         expect![[r#"
-            read skew on keys x, y (G-single), 3 transactions
+            causality violation on keys x, y, 3 transactions
               T2 (session 2) read x = 1, then wrote x = 2
               T3 (session 3) read x = 2, then wrote y = 1
               T4 (session 4) read y = 1, then read x = 1
@@ -341,7 +341,7 @@ fn duplicates() {
         "w(x)=1 | w(x)=2 | w(x)=1 | w(y)=1\n r(y)=1 | r(x)=2 \n r(y)=0 r(x)=2",
         Level::SESSION_SERIALIZABLE,
         expect![[r#"
-            stale read in a session on keys x, y, 4 transactions
+            causality violation on keys x, y, 4 transactions
               T3 (session 1) wrote x = 1
               T4 (session 1) wrote y = 1
               T5 (session 2) read y = 1
@@ -426,7 +426,7 @@ fn false_accept_of_a_peer() {
         text,
         Level::SESSION_SNAPSHOT_ISOLATION,
         expect![[r#"
-            stale read in a session on keys x, y, z, 6 transactions
+            causality violation on keys x, y, z, 6 transactions
               T1 (session 1) wrote x = 2, then read y = 2
               T6 (session 4) read x = 2
               T8 (session 4) wrote z = 2
@@ -615,7 +615,7 @@ fn planted_anomalies_are_named() {
         (Planted::LostUpdate, Level::SNAPSHOT_ISOLATION, "lost update"),
         (Planted::WriteSkew, Level::SERIALIZABLE, "write skew"),
         (Planted::FracturedRead, Level::SERIALIZABLE, "fractured read"),
-        (Planted::MissedEffect, Level::SNAPSHOT_ISOLATION, "read skew"),
+        (Planted::MissedEffect, Level::SNAPSHOT_ISOLATION, "causality violation"),
         (Planted::LongFork, Level::SNAPSHOT_ISOLATION, "long fork"),
         (Planted::AbortedRead, Level::SERIALIZABLE, "aborted read"),
     ] {

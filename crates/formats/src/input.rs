@@ -6,6 +6,8 @@
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use history::{Datum, History};
 
@@ -114,21 +116,42 @@ fn read_source(source: &mut Source<'_>, format: Format, options: &ReadOptions) -
 }
 
 /// Takes off compression, which may be none.
-fn open<'a>(name: &str, mut stream: impl Read + 'a, options: &ReadOptions) -> Result<Source<'a>, Error> {
+pub(crate) fn open<'a>(
+    name: &str,
+    mut stream: impl Read + 'a,
+    options: &ReadOptions,
+) -> Result<Source<'a>, Error> {
     let mut magic = [0; 4];
     let length = read_up_to(&mut stream, &mut magic).map_err(|error| Error::io(name, &error))?;
     let whole = io::Cursor::new(magic).take(length as u64).chain(stream);
+    let count = Arc::new(AtomicU64::new(0));
+    let counted = |stream| Counted { stream, count: Arc::clone(&count) };
     match magic {
-        [0x1f, 0x8b, ..] => Ok(Source::new(
-            name,
-            flate2::read::MultiGzDecoder::new(io::BufReader::with_capacity(64 << 10, whole)),
-            options,
-        )),
+        [0x1f, 0x8b, ..] => {
+            let buffered = io::BufReader::with_capacity(64 << 10, counted(whole));
+            let decoder = flate2::read::MultiGzDecoder::new(buffered);
+            Ok(Source::new(name, decoder, options).decompressed(count))
+        }
         [0x28, 0xb5, 0x2f, 0xfd] => {
-            let decoder = zstd::stream::read::Decoder::new(whole).map_err(|error| Error::io(name, &error))?;
-            Ok(Source::new(name, decoder, options))
+            let decoder = zstd::stream::read::Decoder::new(counted(whole));
+            let decoder = decoder.map_err(|error| Error::io(name, &error))?;
+            Ok(Source::new(name, decoder, options).decompressed(count))
         }
         _ => Ok(Source::new(name, whole, options)),
+    }
+}
+
+/// Counts the bytes that are taken from a stream.
+struct Counted<R> {
+    stream: R,
+    count: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.stream.read(buffer)?;
+        self.count.fetch_add(length as u64, Ordering::Relaxed);
+        Ok(length)
     }
 }
 
@@ -223,4 +246,20 @@ fn first_number(stem: &str) -> u64 {
     let digits = stem.trim_start_matches(|char: char| !char.is_ascii_digit());
     let end = digits.find(|char: char| !char.is_ascii_digit()).unwrap_or(digits.len());
     digits[..end].parse().unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_file_that_becomes_a_large_one_is_refused_unless_the_bound_is_lifted() {
+        let lines = "\n".repeat(16 << 20);
+        let packed = zstd::encode_all(lines.as_bytes(), 1).unwrap().repeat(5);
+        let options = ReadOptions::default().with_format(Format::Notation);
+        let error = read_bytes("bomb", &packed, &options).unwrap_err().to_string();
+        assert!(error.contains("more than 2000 times as many"), "{error}");
+        let lifted = options.with_input_limit(1 << 30);
+        assert_eq!(read_bytes("bomb", &packed, &lifted).unwrap().history.txn_count(), 0);
+    }
 }

@@ -1,14 +1,23 @@
 //! A window on the input: decompressed bytes, a block at a time.
 //!
 //! Text readers take blocks of whole lines, binary readers take records; both parse slices, so nothing is copied or
-//! allocated for each line. The window is 256 KiB and grows only when one line or record is longer.
+//! allocated for each line. The window is 256 KiB, at first 16 KiB, and grows only when one line or record is
+//! longer.
 
 use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use history::Builder;
 
 use crate::error::{Error, Place};
 use crate::options::ReadOptions;
+
+/// What to do about an input that is refused for its size.
+const LIFT: &str = "--input-limit SIZE allows an input of that size whatever its form";
+
+/// The size of the window at first: a small file costs no more.
+const FIRST_WINDOW: usize = 16 << 10;
 
 /// The usual size of the window.
 const WINDOW: usize = 256 << 10;
@@ -29,7 +38,11 @@ pub struct Source<'a> {
     lines: u64,
     is_at_end: bool,
     input_limit: u64,
+    line_limit: u64,
+    ratio_limit: u64,
     memory_limit: u64,
+    /// Bytes that were taken from the input before decompression, where it is compressed.
+    compressed: Option<Arc<AtomicU64>>,
 }
 
 /// Whole lines of the input.
@@ -79,8 +92,16 @@ impl<'a> Source<'a> {
             lines: 0,
             is_at_end: false,
             input_limit: options.input_limit.min(ReadOptions::LARGEST_INPUT),
+            line_limit: options.line_limit,
+            ratio_limit: options.ratio_limit,
             memory_limit: options.memory_limit,
+            compressed: None,
         }
+    }
+
+    /// The same, of bytes that were decompressed; the counter says how many bytes they were before.
+    pub(crate) fn decompressed(self, compressed: Arc<AtomicU64>) -> Self {
+        Self { compressed: Some(compressed), ..self }
     }
 
     /// The name of the file.
@@ -147,6 +168,9 @@ impl<'a> Source<'a> {
             if self.is_at_end {
                 break searched;
             }
+            if searched as u64 > self.line_limit {
+                return Err(self.line_error());
+            }
             self.fill(searched.max(WINDOW / 2) * 2)?;
         };
         if length == 0 {
@@ -207,7 +231,8 @@ impl<'a> Source<'a> {
         self.start = 0;
         while self.end < wanted && !self.is_at_end {
             // The buffer follows what really came: a wanted size may come from a broken file.
-            let room = (self.end * 2).clamp(WINDOW, wanted.max(WINDOW));
+            let least = if self.buffer.is_empty() { FIRST_WINDOW } else { WINDOW };
+            let room = (self.end * 2).clamp(least, wanted.max(least));
             if self.buffer.len() < room {
                 self.buffer.resize(room, 0);
             }
@@ -229,7 +254,28 @@ impl<'a> Source<'a> {
             return Err(Error::limit(&self.file, Place::Byte(total), sentence)
                 .with_hint("a larger memory limit allows more"));
         }
-        Ok(())
+        self.refuse_bomb(total)
+    }
+
+    /// Refuses an input that is many times as large as its compressed form.
+    fn refuse_bomb(&self, total: u64) -> Result<(), Error> {
+        let Some(compressed) = self.compressed.as_ref().filter(|_| total > ReadOptions::SMALL_INPUT) else {
+            return Ok(());
+        };
+        let compressed = compressed.load(Ordering::Relaxed).max(1);
+        if total / compressed <= self.ratio_limit {
+            return Ok(());
+        }
+        let sentence = format!(
+            "{compressed} compressed bytes became {total}, more than {} times as many",
+            self.ratio_limit
+        );
+        Err(Error::limit(&self.file, Place::Byte(total), sentence).with_hint(LIFT))
+    }
+
+    fn line_error(&self) -> Error {
+        let sentence = format!("line {} has more than {} bytes", self.lines + 1, self.line_limit);
+        Error::limit(&self.file, Place::Byte(self.offset()), sentence).with_hint(LIFT)
     }
 
     fn read_error(&self, error: &io::Error) -> Error {
@@ -290,6 +336,19 @@ mod tests {
             place += 13;
         }
         assert!(source.peek(13).unwrap().len() < 13);
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_refused_unless_the_bound_is_lifted() {
+        let options = ReadOptions { line_limit: 3 * WINDOW as u64, ..ReadOptions::default() };
+        let text = "x".repeat(20 * WINDOW);
+        let mut source = Source::new("t", text.as_bytes(), &options);
+        let error = source.next_block().unwrap_err().to_string();
+        assert!(error.contains("line 1 has more than 786432 bytes"), "{error}");
+        assert!(error.contains("--input-limit"), "{error}");
+        let lifted = options.with_input_limit(1 << 30);
+        let mut source = Source::new("t", text.as_bytes(), &lifted);
+        assert_eq!(source.next_block().unwrap().unwrap().bytes.len(), text.len());
     }
 
     #[test]

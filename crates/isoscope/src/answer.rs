@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use certify::text::TextCertificate;
 use certify::{Certificate, Level};
 use history::OpId;
 use levels::LevelId;
@@ -76,6 +77,10 @@ pub struct Answer {
     pub follows_from: Option<LevelId>,
     /// The argument, with the level that it is about; the independent checker accepted it.
     pub certificate: Option<(Level, Certificate)>,
+    /// The argument for a level that is decided from its text; the checker evaluated the text on it.
+    pub text_certificate: Option<TextCertificate>,
+    /// How a level that is given by its text was decided, as the rest of a sentence.
+    pub method: Option<&'static str>,
     /// How long it took.
     pub time: Duration,
     /// Times and counts of the engine's stages.
@@ -100,6 +105,8 @@ pub enum Obstacle {
     Limit(Limit),
     /// No engine decides this operation at this level.
     Operation(OpId),
+    /// The level was not named, and a short search found neither an order nor a contradiction.
+    Effort,
     /// The level has no engine, and its text cannot be tried on the history.
     Definition(ConvertError),
 }
@@ -131,6 +138,8 @@ impl Answer {
             skew: None,
             follows_from: None,
             certificate: None,
+            text_certificate: None,
+            method: None,
             time,
             stats: Stats::default(),
         }

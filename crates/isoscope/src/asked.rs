@@ -4,9 +4,10 @@ use history::History;
 use levels::LevelId;
 use serde::Serialize;
 
+use crate::answer::AskedLevel;
 use crate::error::Error;
 
-/// The levels that the user names; none means all that an engine decides.
+/// The levels that the user names; none means all.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
     /// Shipped levels, in the order in which they were named.
@@ -48,19 +49,40 @@ impl Asked {
         self.own.extend(levels);
     }
 
-    fn is_all(&self) -> bool {
+    /// One level alone; a level of the user's own must be among those that were added.
+    pub(crate) fn only(&self, level: &AskedLevel) -> Self {
+        match level {
+            AskedLevel::Shipped(level) => Self { shipped: vec![*level], own: Vec::new() },
+            AskedLevel::Own(name) => {
+                let own = self.own.iter().filter(|own| own.name == *name).take(1).cloned();
+                Self { shipped: Vec::new(), own: own.collect() }
+            }
+        }
+    }
+
+    /// Whether no level was named, which means all.
+    pub(crate) fn is_all(&self) -> bool {
         self.shipped.is_empty() && self.own.is_empty()
     }
 
-    /// Whether it is exactly one level that has certificates.
-    pub fn is_one_with_engine(&self) -> bool {
-        matches!(self.shipped[..], [level] if level.engine().is_some()) && self.own.is_empty()
+    /// Whether it is exactly one level.
+    pub fn is_one(&self) -> bool {
+        self.shipped.len() + self.own.len() == 1
+    }
+
+    /// The text of the level, if it is exactly one.
+    pub fn only_text(&self) -> Option<&spec::Level> {
+        match (&self.shipped[..], &self.own[..]) {
+            ([level], []) => Some(level.spec()),
+            ([], [level]) => Some(level),
+            _ => None,
+        }
     }
 
     /// The names of the levels, whatever the history turns out to be.
     pub fn names(&self) -> Vec<String> {
         let all: Vec<LevelId> = match self.is_all() {
-            true => LevelId::with_engine().collect(),
+            true => LevelId::ALL.to_vec(),
             false => self.shipped.clone(),
         };
         let own = self.own.iter().map(|level| level.name.clone());
@@ -97,5 +119,6 @@ fn all_answerable(is_answerable: impl Fn(&LevelId) -> bool) -> Choice {
     let (engine, left): (Vec<_>, Vec<_>) = LevelId::with_engine().partition(is_answerable);
     let reason = "needs timestamps, which this file does not have";
     let not_asked = left.iter().map(|level| NotAsked { level: level.name(), reason }).collect();
-    Choice { engine, weak: Vec::new(), own: Vec::new(), not_asked }
+    let weak = LevelId::ALL.into_iter().filter(|level| level.engine().is_none()).collect();
+    Choice { engine, weak, own: Vec::new(), not_asked }
 }

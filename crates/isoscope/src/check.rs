@@ -1,20 +1,21 @@
 //! One history, some levels, all answers.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use certify::Fingerprint;
 use history::{Clock, History, Index};
 use levels::LevelId;
-use verify::Stages;
+use verify::{Limit, Stages};
 
-use crate::answer::{Answer, AskedLevel, Decision};
+use crate::answer::{Answer, AskedLevel, Decision, Obstacle};
 use crate::asked::{Asked, NotAsked};
-use crate::definition;
 use crate::error::Error;
 use crate::monitor::{Monitor, Unlimited};
-use crate::question::Question;
+use crate::question::{Question, consequence};
 use crate::skew::SkewReport;
-use crate::weak;
+use crate::text;
+use crate::witness::Witness;
 
 /// A question about a history: which levels, and how.
 pub struct Check<'h> {
@@ -40,7 +41,7 @@ pub struct Report {
 }
 
 impl<'h> Check<'h> {
-    /// Asks for all levels that an engine decides.
+    /// Asks for all levels that the history can be asked for.
     pub fn new(history: &'h History) -> Self {
         Self {
             history,
@@ -134,16 +135,38 @@ impl<'h> Check<'h> {
         if self.skews {
             add_skews(&question, &mut answers)?;
         }
-        for level in choice.weak {
-            question.monitor.stage(&format!("checking {level}"));
-            let answer = weak::decide(&question, level, &answers)?;
-            answers.push(answer);
-        }
+        answers.extend(question.ask_texts(&choice.weak, &answers)?);
         for level in &choice.own {
             question.monitor.stage(&format!("checking {}", level.name));
-            answers.push(definition::decide(&question, level, AskedLevel::Own(level.name.clone()))?);
+            let known: Vec<&Answer> = answers.iter().collect();
+            let answer = text::decide(&question, level, AskedLevel::Own(level.name.clone()), &known)?;
+            question.monitor.answered(&answer);
+            answers.push(answer);
         }
         Ok(Report { answers, not_asked: choice.not_asked })
+    }
+
+    /// The report of a check that a limit ended from outside: the answers that [`Monitor::answered`] heard of, what
+    /// follows from them, and undecided for every other level.
+    ///
+    /// # Errors
+    /// If a level needs times that the history does not have.
+    pub fn unfinished(&self, known: Vec<Answer>, limit: Limit) -> Result<Report, Error> {
+        let choice = self.asked.choose(self.history)?;
+        let shipped = choice.engine.iter().chain(&choice.weak).copied().map(AskedLevel::Shipped);
+        let own = choice.own.iter().map(|level| AskedLevel::Own(level.name.clone()));
+        let known: Vec<Option<Answer>> = known.into_iter().map(Some).collect();
+        let undecided = |level: AskedLevel| {
+            let decision = Decision::Undecided(Obstacle::Limit(limit));
+            let obstacle = self.monitor.map(|monitor| monitor.sentence(limit));
+            Answer { obstacle, ..Answer::plain(level, decision, Duration::ZERO) }
+        };
+        let answer = |level: AskedLevel| {
+            let heard = known.iter().flatten().find(|answer| answer.level == level).cloned();
+            let follows = || consequence(level.shipped()?, known.iter().flatten());
+            heard.or_else(follows).unwrap_or_else(|| undecided(level))
+        };
+        Ok(Report { answers: shipped.chain(own).map(answer).collect(), not_asked: choice.not_asked })
     }
 
     fn question<'q>(&self, index: &'q Index, monitor: &'q dyn Monitor) -> Question<'q>
@@ -159,6 +182,86 @@ impl<'h> Check<'h> {
             clock_skew: self.clock_skew,
             threads: self.threads,
             certify: self.certify,
+            is_named: !self.asked.is_all(),
+            facts: OnceLock::new(),
+        }
+    }
+
+    /// The part of the history that shows a violation, as small as possible; `None` for an answer that is none, or
+    /// where no part violates the level.
+    ///
+    /// # Errors
+    /// As for [`Check::run`].
+    pub fn witness(&self, answer: &Answer) -> Result<Option<Witness>, Error> {
+        if answer.decision != Decision::Violated {
+            return Ok(None);
+        }
+        let unlimited = Unlimited::default();
+        let monitor = self.monitor.unwrap_or(&unlimited);
+        monitor.stage(&format!("shrinking the violation of {}", answer.level));
+        let asked = self.asked.only(&answer.level);
+        let ask = |part: &History| match self.about(part, asked.clone(), monitor).run() {
+            Ok(report) => Ok(report.answers.into_iter().next()),
+            // A part without times shows nothing about real time.
+            Err(Error::NeedsTimes { .. }) => Ok(None),
+            Err(error) => Err(error),
+        };
+        let mut witness = Witness::of(self.history, answer, &ask, &|| monitor.reached().is_some())?;
+        if let Some(unnamed) = witness.as_mut().filter(|witness| witness.anomaly.is_none()) {
+            // A level that is given by its text proves that there is a contradiction, without a name for it. What
+            // violates it is not serializable in its sessions either, and the cycle that shows that has a name.
+            let asked = [LevelId::SessionSerializable].into_iter().collect();
+            let report = self.about(&unnamed.history, asked, monitor).run()?;
+            let named = report.answers.into_iter().find_map(|answer| answer.certificate);
+            if let Some((level, certificate)) = named {
+                unnamed.name_by(&level, &certificate);
+            }
+        }
+        Ok(witness)
+    }
+
+    /// What shows the violations of a report: a witness for each violated level that implies no other violated one,
+    /// once where several are violated for the same reason.
+    ///
+    /// # Errors
+    /// As for [`Check::run`].
+    pub fn witnesses(&self, answers: &[Answer]) -> Result<Vec<Witness>, Error> {
+        let mut told: Vec<&Answer> = Vec::new();
+        let mut witnesses = Vec::new();
+        for answer in answers.iter().filter(|answer| answer.decision == Decision::Violated) {
+            let is_told = told.iter().any(|known| known.explanation == answer.explanation);
+            if is_told || !is_weakest_violated(answer, answers) {
+                continue;
+            }
+            told.push(answer);
+            witnesses.extend(self.witness(answer)?);
+        }
+        Ok(witnesses)
+    }
+
+    /// Whether another history violates one of the levels of this question.
+    ///
+    /// # Errors
+    /// As for [`Check::run`].
+    pub fn violates(&self, history: &History, level: &AskedLevel) -> Result<bool, Error> {
+        let unlimited = Unlimited::default();
+        let report = self.about(history, self.asked.only(level), &unlimited).run()?;
+        Ok(report.answers.iter().any(|answer| answer.decision == Decision::Violated))
+    }
+
+    /// The same question about another history and fewer levels.
+    fn about<'p>(&self, history: &'p History, asked: Asked, monitor: &'p dyn Monitor) -> Check<'p> {
+        Check {
+            history,
+            index: None,
+            monitor: Some(monitor),
+            asked,
+            seed: self.seed,
+            stages: self.stages,
+            clock_skew: self.clock_skew,
+            threads: 1,
+            certify: self.certify,
+            skews: false,
         }
     }
 
@@ -212,5 +315,52 @@ impl Report {
             Decision::Undecided(_) => false,
         });
         follows.map(|(_, decision)| decision).or(own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::limits::Limits;
+
+    /// Hears of answers, as the command does that ends a check from outside.
+    struct Hearing(Limits, Mutex<Vec<Answer>>);
+
+    impl Monitor for Hearing {
+        fn elapsed(&self) -> Duration {
+            self.0.elapsed()
+        }
+
+        fn reached(&self) -> Option<Limit> {
+            None
+        }
+
+        fn answered(&self, answer: &Answer) {
+            self.1.lock().unwrap().push(answer.clone());
+        }
+    }
+
+    #[test]
+    fn a_check_that_was_ended_reports_what_was_heard_and_what_follows() {
+        let history = crate::parse("a: r(x)=0 r(y)=0 w(x)=1\nb: r(x)=0 r(y)=0 w(y)=1\n").unwrap();
+        let hearing = Hearing(Limits::start(None, None).unwrap(), Mutex::new(Vec::new()));
+        let check = Check::new(&history).level(LevelId::Serializable).monitor(&hearing);
+        check.run().unwrap();
+        let heard = hearing.1.lock().unwrap().clone();
+        assert_eq!(heard.len(), 1);
+        let all = Check::new(&history).monitor(&hearing);
+        let report = all.unfinished(heard, Limit::Time).unwrap();
+        let decision = |level| report.answer(level).unwrap().decision;
+        assert_eq!(decision(LevelId::Serializable), Decision::Violated);
+        let follows = report.answer(LevelId::SessionSerializable).unwrap();
+        assert_eq!(
+            (follows.decision, follows.follows_from),
+            (Decision::Violated, Some(LevelId::Serializable))
+        );
+        let open = report.answer(LevelId::SnapshotIsolation).unwrap();
+        assert_eq!(open.decision, Decision::Undecided(Obstacle::Limit(Limit::Time)));
+        assert_eq!(open.obstacle.as_deref(), Some("the time limit was reached"));
     }
 }

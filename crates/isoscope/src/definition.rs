@@ -30,13 +30,37 @@ pub(crate) fn decide(question: &Question<'_>, level: &Level, name: AskedLevel) -
             return Ok(question.explained(undecided));
         }
     };
+    let names = Names {
+        txns: question.history.txns().collect(),
+        keys: (0..question.history.keys().len()).map(KeyId::from_index).collect(),
+    };
+    decide_small(question, level, name, readings, &names)
+}
+
+/// What the transactions and objects of a small history are called in the recorded one.
+pub(crate) struct Names {
+    pub txns: Vec<TxnId>,
+    pub keys: Vec<KeyId>,
+}
+
+/// Decides a level by its text on small histories; it holds if one of them is allowed.
+pub(crate) fn decide_small(
+    question: &Question<'_>,
+    level: &Level,
+    name: AskedLevel,
+    readings: Vec<SmallHistory>,
+    names: &Names,
+) -> Result<Answer, Error> {
+    let started = Instant::now();
+    let answer = |decision| Answer::plain(name.clone(), decision, started.elapsed());
     let definition = level.clone();
     let decided = bounded(question, move || decide_readings(&readings, &definition));
     Ok(match decided {
         Ok(Ok(ground::Answer::Allowed(_))) => answer(Decision::Holds),
-        Ok(Ok(ground::Answer::Forbidden(reasons))) => {
-            Answer { explanation: Some(explain(question.history, &reasons)), ..answer(Decision::Violated) }
-        }
+        Ok(Ok(ground::Answer::Forbidden(reasons))) => Answer {
+            explanation: Some(explain(question.history, names, &reasons)),
+            ..answer(Decision::Violated)
+        },
         Ok(Err(failed)) => return Err(Error::Failed(failed)),
         Err(Some(limit)) => question.explained(answer(Decision::Undecided(Obstacle::Limit(limit)))),
         Err(None) => return Err(Error::Failed(format!("deciding {}", level.name))),
@@ -88,11 +112,13 @@ fn bounded<T: Send + 'static>(
 }
 
 /// The demands of the text that contradict each other, about transactions and keys as the history names them.
-fn explain(history: &History, reasons: &[Reason]) -> Explanation {
-    let mut transactions: Vec<TxnId> = reasons.iter().flat_map(places_of).map(TxnId::from_index).collect();
+fn explain(history: &History, names: &Names, reasons: &[Reason]) -> Explanation {
+    let mut transactions: Vec<TxnId> =
+        reasons.iter().flat_map(places_of).map(|place| names.txns[place]).collect();
     transactions.sort_unstable();
     transactions.dedup();
-    let lines = reasons.iter().map(|reason| Line { depth: 0, text: visible(&sentence(history, reason)) });
+    let lines =
+        reasons.iter().map(|reason| Line { depth: 0, text: visible(&sentence(history, names, reason)) });
     Explanation {
         anomaly: None,
         headline: format!("contradiction, {}", counted(transactions.len(), "transaction")),
@@ -113,10 +139,10 @@ fn places_of(reason: &Reason) -> Vec<usize> {
     }
 }
 
-fn sentence(history: &History, reason: &Reason) -> String {
-    let txn = |place: usize| history.txn_label(TxnId::from_index(place));
+fn sentence(history: &History, names: &Names, reason: &Reason) -> String {
+    let txn = |place: usize| history.txn_label(names.txns[place]);
     let named = |place: Option<usize>| place.map_or("the initial state".to_owned(), txn);
-    let key = |object: usize| history.keys().original(KeyId(object as u32)).to_string();
+    let key = |object: usize| history.keys().original(names.keys[object]).to_string();
     match *reason {
         Reason::NoSource { reader, object } => {
             format!("{} must have read {} from a transaction that committed", txn(reader), key(object))

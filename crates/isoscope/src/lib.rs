@@ -46,24 +46,31 @@ mod asked;
 mod chances;
 mod check;
 mod definition;
+mod elle;
 mod error;
 mod explanation;
 pub mod limits;
 mod monitor;
 mod obstacle;
 mod question;
+mod reasons;
 mod skew;
+mod text;
 pub mod units;
-mod weak;
+pub mod witness;
+pub mod workload;
 
 use std::path::Path;
 
+pub use anomalies;
 pub use answer::{Answer, AskedLevel, Decision, Obstacle};
 pub use asked::{Asked, NotAsked};
 pub use certify;
 pub use chances::Chances;
 pub use check::{Check, Report};
+pub use elle::{ElleAnswer, ElleQuestion, level_of};
 pub use error::{Error, Refused};
+pub use explain::{Anomaly, EdgeKind};
 pub use explanation::{Explanation, Line};
 pub use formats;
 pub use history::{self, History};
@@ -73,6 +80,7 @@ pub use monitor::{Monitor, Unlimited};
 pub use skew::SkewReport;
 pub use spec;
 pub use verify::{Limit, Stages, Stats};
+pub use witness::{Witness, WitnessEdge};
 
 /// Reads a history from a file or a folder; the format is found out from the content.
 ///

@@ -1,10 +1,11 @@
 //! Time and memory that a check may take, and how far it has come.
 //!
-//! The engine asks [`Limits::reached`] now and then. Work that cannot ask (reading, indexing) runs in [`Limits::bound`]:
-//! in a thread that is left behind when a limit is reached. Memory is what `/proc` says of this process.
+//! The engine asks [`Limits::reached`] now and then. Work that does not ask soon enough is ended from outside: a process
+//! that can end itself watches [`Limits::overdue`] in a thread; a library runs the work in [`Limits::bound`], in a thread
+//! that is left behind when a limit is reached. Memory is what `/proc` says of this process.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -19,7 +20,11 @@ pub struct Limits {
     started: Instant,
     time: Option<Duration>,
     memory: Option<u64>,
+    /// What the process may hold if no memory limit was given.
+    ceiling: Option<u64>,
     is_interrupted: fn() -> bool,
+    /// Whether a thread watches [`Limits::overdue`] and ends the process.
+    is_watched: AtomicBool,
     /// Microseconds from the start until the kernel may be asked for memory again.
     memory_due_us: AtomicU64,
 }
@@ -47,6 +52,19 @@ impl std::error::Error for Bounded {}
 /// How often the kernel is asked for memory at most.
 const MEMORY_INTERVAL_US: u64 = 2000;
 
+/// Time that work has to end by itself once the time limit is reached: a part of the limit, and this at most.
+const LONGEST_GRACE: Duration = Duration::from_millis(250);
+const GRACE_SHARE: u32 = 20;
+
+/// Time that work has to end by itself after an interrupt.
+const INTERRUPT_GRACE: Duration = Duration::from_millis(300);
+
+/// Memory beyond its limit that work may hold until it ends by itself: a part of the limit.
+const EXCESS_SHARE: u64 = 25;
+
+/// Where this much memory or more is left by default, the engine keeps to its own default.
+const PLENTY: u64 = 4 << 30;
+
 impl Limits {
     /// Starts the clock.
     ///
@@ -56,8 +74,20 @@ impl Limits {
         if memory.is_some() && resident_bytes().is_none() {
             return Err("a memory limit needs /proc/self/statm, which is not there".to_owned());
         }
-        let is_interrupted = || false;
-        Ok(Self { started: Instant::now(), time, memory, is_interrupted, memory_due_us: AtomicU64::new(0) })
+        Ok(Self {
+            started: Instant::now(),
+            time,
+            memory,
+            ceiling: None,
+            is_interrupted: || false,
+            is_watched: AtomicBool::new(false),
+            memory_due_us: AtomicU64::new(0),
+        })
+    }
+
+    /// The same; without a memory limit the process may hold this many bytes, if the system says how many it holds.
+    pub fn with_ceiling(self, ceiling: Option<u64>) -> Self {
+        Self { ceiling: ceiling.filter(|_| resident_bytes().is_some()), ..self }
     }
 
     /// The same, ended also when the function says so.
@@ -70,8 +100,33 @@ impl Limits {
         self.memory
     }
 
+    /// The memory limit, or what replaces it if none was given.
+    fn most_memory(&self) -> Option<u64> {
+        self.memory.or(self.ceiling)
+    }
+
+    /// Says that from now on a thread watches [`Limits::overdue`], so that [`Limits::bound`] needs none.
+    pub fn set_watched(&self, is_watched: bool) {
+        self.is_watched.store(is_watched, Ordering::Relaxed);
+    }
+
+    /// The limit that was reached so long ago, or is exceeded by so much, that the work should have ended by itself.
+    /// `interrupted` keeps when the interrupt was first seen, from one call to the next.
+    pub fn overdue(&self, interrupted: &mut Option<Instant>) -> Option<Limit> {
+        if (self.is_interrupted)() {
+            let since = *interrupted.get_or_insert_with(Instant::now);
+            return (since.elapsed() > INTERRUPT_GRACE).then_some(Limit::Interrupt);
+        }
+        let with_grace = |limit: Duration| limit + (limit / GRACE_SHARE).min(LONGEST_GRACE);
+        if self.time.is_some_and(|limit| self.elapsed() >= with_grace(limit)) {
+            return Some(Limit::Time);
+        }
+        let is_exceeded = |memory: u64| resident_bytes() > Some(memory + memory / EXCESS_SHARE);
+        self.most_memory().is_some_and(is_exceeded).then_some(Limit::Memory)
+    }
+
     fn is_memory_reached(&self) -> bool {
-        let Some(memory) = self.memory else { return false };
+        let Some(memory) = self.most_memory() else { return false };
         let now_us = self.elapsed().as_micros() as u64;
         if now_us < self.memory_due_us.load(Ordering::Relaxed) {
             return false;
@@ -86,7 +141,8 @@ impl Limits {
         what: &str,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Bounded> {
-        if self.time.is_none() && self.memory.is_none() {
+        let has_limit = self.time.is_some() || self.most_memory().is_some();
+        if !has_limit || self.is_watched.load(Ordering::Relaxed) {
             return Ok(work());
         }
         let (sender, receiver) = mpsc::channel();
@@ -122,7 +178,7 @@ impl Monitor for Limits {
     }
 
     fn memory_bytes(&self) -> Option<u64> {
-        self.memory
+        self.memory.or(self.ceiling.filter(|&ceiling| ceiling < PLENTY))
     }
 
     fn sentence(&self, limit: Limit) -> String {
@@ -130,9 +186,13 @@ impl Monitor for Limits {
             Limit::Time => {
                 format!("the time limit of {} was reached", units::duration(self.time.unwrap_or_default()))
             }
-            Limit::Memory => match self.memory {
-                Some(memory) => format!("the memory limit of {} was reached", units::size(memory)),
-                None => {
+            Limit::Memory => match (self.memory, self.ceiling) {
+                (Some(memory), _) => format!("the memory limit of {} was reached", units::size(memory)),
+                (None, Some(ceiling)) if resident_bytes() >= Some(ceiling) => format!(
+                    "the process holds {}, most of the memory that was free; --memory-limit SIZE allows it more",
+                    units::size(ceiling)
+                ),
+                (None, _) => {
                     "the engine would need more memory than it takes by itself; --memory-limit SIZE allows it more"
                         .to_owned()
                 }
@@ -149,6 +209,65 @@ pub fn resident_bytes() -> Option<u64> {
     Some(pages * page_size())
 }
 
+/// The share of the memory that is free which a process may take without being asked, in percent.
+const FREE_SHARE: u64 = 80;
+
+/// What this process may hold if it is told no limit: most of the memory that the machine, the control group and the
+/// limit of the address space leave free now. `None` if the system does not say.
+pub fn free_share() -> Option<u64> {
+    let free = [machine_free(), group_free(), address_space()].into_iter().flatten().min()?;
+    Some(free / 100 * FREE_SHARE)
+}
+
+/// What the kernel estimates can be had without swapping.
+fn machine_free() -> Option<u64> {
+    let meminfo = std::fs::read_to_string("/proc/meminfo").ok()?;
+    Some(field_of(&meminfo, "MemAvailable:")? * 1024)
+}
+
+/// What the control group leaves, in the second version of control groups or in the first. The group's caches of files
+/// can be had, so they count as free.
+fn group_free() -> Option<u64> {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let free = groups.lines().filter_map(|line| {
+        let mut parts = line.splitn(3, ':');
+        let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
+        let (root, limit, used, cache) = match controllers {
+            "" => ("/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
+            "memory" => (
+                "/sys/fs/cgroup/memory",
+                "memory.limit_in_bytes",
+                "memory.usage_in_bytes",
+                "total_inactive_file",
+            ),
+            _ => return None,
+        };
+        // In a container the path may be that of the host: then the group's files are at the root.
+        let folder = [format!("{root}{path}"), root.to_owned()];
+        folder.iter().find_map(|folder| {
+            let number = |name: &str| -> Option<u64> {
+                std::fs::read_to_string(format!("{folder}/{name}")).ok()?.trim().parse().ok()
+            };
+            let stat = std::fs::read_to_string(format!("{folder}/memory.stat")).unwrap_or_default();
+            let used = number(used)?.saturating_sub(field_of(&stat, cache).unwrap_or(0));
+            Some(number(limit)?.saturating_sub(used))
+        })
+    });
+    free.min()
+}
+
+/// The limit of the address space (`ulimit -v`), which an allocation beyond would end the process.
+fn address_space() -> Option<u64> {
+    let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
+    field_of(&limits, "Max address space")
+}
+
+/// The number that follows a name at the begin of a line.
+fn field_of(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
 /// The most memory that this process ever held.
 pub fn peak_bytes() -> Option<u64> {
     kilobytes_of("VmHWM:")
@@ -156,9 +275,7 @@ pub fn peak_bytes() -> Option<u64> {
 
 fn kilobytes_of(field: &str) -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with(field))?;
-    let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kilobytes * 1024)
+    Some(field_of(&status, field)? * 1024)
 }
 
 /// The size of a page, from the one figure that the kernel gives in both units.
@@ -191,6 +308,31 @@ mod tests {
             assert_eq!(memory.reached(), Some(Limit::Memory));
             assert!(peak_bytes() >= Some(1 << 20));
         }
+    }
+
+    #[test]
+    fn work_is_overdue_only_after_its_grace() {
+        let late = Limits::start(Some(Duration::ZERO), None).unwrap();
+        assert_eq!(late.overdue(&mut None), Some(Limit::Time));
+        let soon = Limits::start(Some(Duration::from_secs(3600)), None).unwrap();
+        assert_eq!(soon.overdue(&mut None), None);
+        let mut since = None;
+        let interrupted = soon.with_interrupt(|| true);
+        assert_eq!(interrupted.overdue(&mut since), None);
+        since = Some(Instant::now() - 2 * INTERRUPT_GRACE);
+        assert_eq!(interrupted.overdue(&mut since), Some(Limit::Interrupt));
+    }
+
+    #[test]
+    fn without_a_limit_memory_ends_at_a_share_of_what_is_free() {
+        let Some(share) = free_share() else { return };
+        assert!(share > 1 << 20, "{share} bytes are no share of a machine that runs tests");
+        let limits = Limits::start(None, None).unwrap().with_ceiling(Some(1));
+        assert_eq!(limits.reached(), Some(Limit::Memory));
+        assert!(limits.sentence(Limit::Memory).contains("most of the memory that was free"));
+        let fields = "Max address space         8000 unlimited bytes\nMax data size unlimited";
+        assert_eq!(field_of(fields, "Max address space"), Some(8000));
+        assert_eq!(field_of(fields, "Max data size"), None);
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use verify::Limit;
 
+use crate::answer::Answer;
+
 /// Watches a check from outside: it measures time, says when to stop, and hears of progress.
 ///
 /// The engine asks [`Monitor::reached`] in its loops, so an answer must be cheap.
@@ -30,6 +32,9 @@ pub trait Monitor: Sync {
 
     /// A new stage begins, such as `checking serializable`.
     fn stage(&self, _name: &str) {}
+
+    /// A level was decided. If the check is ended from outside, [`crate::Check::unfinished`] makes a report of such answers.
+    fn answered(&self, _answer: &Answer) {}
 }
 
 /// A check that nothing stops.

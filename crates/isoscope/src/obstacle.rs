@@ -12,6 +12,10 @@ pub(crate) fn sentence(question: &Question<'_>, obstacle: Obstacle) -> String {
     match obstacle {
         Obstacle::Limit(limit) => question.monitor.sentence(limit),
         Obstacle::Operation(op) => format!("{} {}", txn_of(question, op), unsupported(question, op)),
+        Obstacle::Effort => {
+            "a short search found neither an order nor a contradiction; name the level with --level to go on"
+                .to_owned()
+        }
         Obstacle::Definition(ConvertError::UnsupportedOp(op)) => format!(
             "there is no engine for it, and its text does not speak of lists, ranges, predicates and versions, as in \
              {}",

@@ -6,9 +6,11 @@
 //!
 //! No verdict leaves this file before the independent checker accepted its certificate (`decide_level`).
 
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use certify::{Certificate, Level};
+use certify::text::facts::Facts;
+use certify::{Certificate, Flaw, Level};
 use history::{FindingKind, History, Index, Outcome};
 use levels::LevelId;
 use verify::{Options, Stages, Stats, Unsupported, Verdict};
@@ -35,6 +37,10 @@ pub(crate) struct Question<'h> {
     pub threads: usize,
     /// Whether every certificate is checked before its verdict is given.
     pub certify: bool,
+    /// Whether the user named the levels; otherwise all are asked, and none may delay the others for long.
+    pub is_named: bool,
+    /// What texts of levels speak of, once it was asked for.
+    pub facts: OnceLock<Result<Facts, Flaw>>,
 }
 
 impl Question<'_> {
@@ -45,23 +51,50 @@ impl Question<'_> {
             let batch = self.next_batch(asked, &mut answers);
             if batch.is_empty() {
                 self.ask_again(&mut answers)?;
-                settle_undecided(&mut answers);
+                settle_undecided(&[], &mut answers);
                 return Ok(answers.into_iter().flatten().collect());
             }
             let names: Vec<_> = batch.iter().map(|&place| asked[place].name()).collect();
             self.monitor.stage(&format!("checking {}", names.join(", ")));
             let decided = self.decide_all(asked, &batch, &hints(&answers));
             for (place, answer) in batch.iter().zip(decided) {
-                answers[*place] = Some(answer?);
+                let answer = answer?;
+                self.monitor.answered(&answer);
+                answers[*place] = Some(answer);
             }
         }
+    }
+
+    /// Answers for levels that are decided from their texts, in their order; `known` are answers for other levels.
+    ///
+    /// What follows from an answer that is there already is not asked. Causal comes first: whichever way it is answered,
+    /// that settles most of the others.
+    pub(crate) fn ask_texts(&self, asked: &[LevelId], known: &[Answer]) -> Result<Vec<Answer>, Error> {
+        let mut answers: Vec<Option<Answer>> = vec![None; asked.len()];
+        let mut places: Vec<usize> = (0..asked.len()).collect();
+        places.sort_by_key(|&place| asked[place] != LevelId::Causal);
+        for place in places {
+            let level = asked[place];
+            let there: Vec<&Answer> = known.iter().chain(answers.iter().flatten()).collect();
+            let answer = match consequence(level, there.iter().copied()) {
+                Some(answer) => answer,
+                None => {
+                    self.monitor.stage(&format!("checking {level}"));
+                    crate::text::decide(self, level.spec(), level.into(), &there)?
+                }
+            };
+            self.monitor.answered(&answer);
+            answers[place] = Some(answer);
+        }
+        settle_undecided(known, &mut answers);
+        Ok(answers.into_iter().flatten().collect())
     }
 
     /// Fills in what follows from the answers, and picks the levels to ask next.
     fn next_batch(&self, asked: &[LevelId], answers: &mut [Option<Answer>]) -> Vec<usize> {
         for place in 0..asked.len() {
             if answers[place].is_none() {
-                answers[place] = consequence(asked[place], answers);
+                answers[place] = consequence(asked[place], answers.iter().flatten());
             }
         }
         let open = (0..asked.len()).filter(|&place| answers[place].is_none());
@@ -144,6 +177,11 @@ impl Question<'_> {
         }))
     }
 
+    /// What texts of levels speak of, or why they do not speak of this history.
+    pub(crate) fn facts(&self) -> Result<&Facts, &Flaw> {
+        self.facts.get_or_init(|| Facts::of(self.history)).as_ref()
+    }
+
     fn verify(&self, level: &Level, hints: &[Hint<'_>]) -> (Decision, Option<Certificate>, Stats) {
         let undecided = |limit| Decision::Undecided(Obstacle::Limit(limit));
         if let Some(limit) = self.monitor.reached() {
@@ -221,29 +259,28 @@ fn hints(answers: &[Option<Answer>]) -> Vec<Hint<'_>> {
 }
 
 /// The answer that follows for a level from the answers there are, if one does.
-fn consequence(level: LevelId, answers: &[Option<Answer>]) -> Option<Answer> {
-    let own = answers.iter().flatten().filter(|answer| answer.follows_from.is_none());
-    own.filter_map(|answer| Some((answer.level.shipped()?, answer.decision))).find_map(
-        |(source, decision)| {
-            let follows = match decision {
-                Decision::Holds => source.implies(level),
-                Decision::Violated => level.implies(source),
-                Decision::Undecided(_) => false,
-            };
-            follows.then(|| Answer {
-                follows_from: Some(source),
-                ..Answer::plain(level.into(), decision, Duration::ZERO)
-            })
-        },
-    )
+pub(crate) fn consequence<'a>(level: LevelId, answers: impl Iterator<Item = &'a Answer>) -> Option<Answer> {
+    let own = answers.filter(|answer| answer.follows_from.is_none());
+    let mut own = own.filter_map(|answer| Some((answer.level.shipped()?, answer.decision)));
+    own.find_map(|(source, decision)| {
+        let follows = match decision {
+            Decision::Holds => source.implies(level),
+            Decision::Violated => level.implies(source),
+            Decision::Undecided(_) => false,
+        };
+        follows.then(|| Answer {
+            follows_from: Some(source),
+            ..Answer::plain(level.into(), decision, Duration::ZERO)
+        })
+    })
 }
 
-/// Levels that were asked at the same time may answer for one another afterwards.
-fn settle_undecided(answers: &mut [Option<Answer>]) {
+/// Levels that were asked at the same time may answer for one another afterwards; `known` are answers for others.
+fn settle_undecided(known: &[Answer], answers: &mut [Option<Answer>]) {
     for place in 0..answers.len() {
         let undecided = answers[place].as_ref().filter(|answer| answer.decision.is_undecided());
         let Some(level) = undecided.and_then(|answer| answer.level.shipped()) else { continue };
-        if let Some(answer) = consequence(level, answers) {
+        if let Some(answer) = consequence(level, known.iter().chain(answers.iter().flatten())) {
             answers[place] = Some(answer);
         }
     }

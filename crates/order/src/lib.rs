@@ -18,9 +18,9 @@ pub use components::{Components, components};
 pub use flat::Flat;
 pub use graph::{Digraph, Edge, EdgeId};
 pub use incremental::{IncrementalOrder, Inserted};
-pub use path::{PathSearch, cheapest_cycle};
+pub use path::{PathSearch, cheapest_cycle, shortest_cycle};
 pub use reach::{Improved, Reach};
-pub use topological::{topological_order, topological_order_by, topological_order_of};
+pub use topological::{late_order, topological_order, topological_order_by, topological_order_of};
 
 /// The length of the longest chain for which the closure takes half the room.
 pub const SHORT_CHAIN: u32 = rows::SHORT_CHAIN;

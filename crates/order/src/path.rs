@@ -37,11 +37,27 @@ impl PathSearch {
         cost: impl Fn(EdgeId) -> Option<u32>,
         may_pass: impl Fn(u32) -> bool,
     ) -> Option<Vec<EdgeId>> {
+        self.find_within(graph, from, to, cost, may_pass, u32::MAX, &mut u64::MAX.clone())
+    }
+
+    /// The same for paths that cost at most so much, looking at no more than so many edges; what was looked at is
+    /// taken off.
+    #[expect(clippy::too_many_arguments, reason = "a search, its ends and its two limits")]
+    fn find_within(
+        &mut self,
+        graph: &Digraph,
+        from: u32,
+        to: u32,
+        cost: impl Fn(EdgeId) -> Option<u32>,
+        may_pass: impl Fn(u32) -> bool,
+        most: u32,
+        steps: &mut u64,
+    ) -> Option<Vec<EdgeId>> {
         self.round += 1;
         self.buckets.iter_mut().for_each(Vec::clear);
-        self.relax(graph, from, 0, to, &cost, &may_pass);
+        self.relax(graph, from, 0, to, &cost, &may_pass, steps);
         let mut current = 0;
-        while current < self.buckets.len() {
+        while current < self.buckets.len() && current <= most as usize && *steps > 0 {
             let Some(node) = self.buckets[current].pop() else {
                 current += 1;
                 continue;
@@ -52,11 +68,12 @@ impl PathSearch {
             if node == to {
                 return Some(self.trace(graph, from, to));
             }
-            self.relax(graph, node, current as u32, to, &cost, &may_pass);
+            self.relax(graph, node, current as u32, to, &cost, &may_pass, steps);
         }
         None
     }
 
+    #[expect(clippy::too_many_arguments, reason = "a step of the search above")]
     fn relax(
         &mut self,
         graph: &Digraph,
@@ -65,8 +82,10 @@ impl PathSearch {
         target: u32,
         cost: &impl Fn(EdgeId) -> Option<u32>,
         may_pass: &impl Fn(u32) -> bool,
+        steps: &mut u64,
     ) {
         for (edge, to) in graph.out_edges(node) {
+            *steps = steps.saturating_sub(1);
             let Some(price) = cost(edge) else { continue };
             if to != target && !may_pass(to) {
                 continue;
@@ -131,6 +150,40 @@ pub fn cheapest_cycle(
     best.map(|(_, cycle)| cycle)
 }
 
+/// A cheapest cycle of the graph, as far as looking at so many edges shows: a search from each node that is on a cycle,
+/// which goes no further than the best cycle so far. A cycle that costs `enough` ends the search.
+pub fn shortest_cycle(
+    graph: &Digraph,
+    cost: impl Fn(EdgeId) -> u32,
+    enough: u32,
+    steps: u64,
+) -> Option<Vec<EdgeId>> {
+    let components = crate::components(graph.node_count(), |node| graph.out_edges(node).map(|(_, to)| to));
+    let sizes = components.sizes();
+    let component = |node: u32| components.of[node as usize];
+    let mut search = PathSearch::new(graph.node_count());
+    let mut best: Option<(u32, Vec<EdgeId>)> = None;
+    let mut steps = steps;
+    for start in 0..graph.node_count() as u32 {
+        if sizes[component(start) as usize] < 2 {
+            continue;
+        }
+        let most = match &best {
+            Some((price, _)) if *price <= enough => break,
+            // The search for a first cycle has no limit.
+            None => u32::MAX,
+            Some(_) if steps == 0 => break,
+            Some((price, _)) => price - 1,
+        };
+        let mut unlimited = u64::MAX;
+        let left = if best.is_none() { &mut unlimited } else { &mut steps };
+        let may_pass = |node| component(node) == component(start);
+        let found = search.find_within(graph, start, start, |edge| Some(cost(edge)), may_pass, most, left);
+        best = found.map(|cycle| (search.cost_of(start), cycle)).or(best);
+    }
+    best.map(|(_, cycle)| cycle)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,6 +198,17 @@ mod tests {
         assert_eq!(search.find(&graph, 0, 3, cost, |_| true), Some(cheap.to_vec()));
         assert_eq!(search.find(&graph, 0, 3, cost, |node| node != 2), Some(vec![dear]));
         assert_eq!(search.find(&graph, 3, 0, cost, |_| true), None);
+    }
+
+    #[test]
+    fn the_shortest_cycle_of_all_components() {
+        let mut graph = Digraph::new(7);
+        for (from, to) in [(0, 1), (1, 2), (2, 3), (3, 0), (4, 5), (5, 6), (6, 4)] {
+            graph.add(from, to);
+        }
+        assert_eq!(shortest_cycle(&graph, |_| 1, 2, 1000), Some(vec![4, 5, 6]));
+        assert_eq!(shortest_cycle(&graph, |edge| u32::from(edge > 3) * 2, 2, 1000), Some(vec![0, 1, 2, 3]));
+        assert_eq!(shortest_cycle(&Digraph::new(3), |_| 1, 2, 1000), None);
     }
 
     #[test]

@@ -28,6 +28,34 @@ pub fn topological_order_of(successors: &Flat) -> Option<Vec<u32>> {
     (order.len() == waiting.len()).then_some(order)
 }
 
+/// The topological order that takes the roots one after the other, each directly after what still has to come before
+/// it; of the predecessors of a node the one whose edge was added first comes last. The graph has no cycle; nodes from
+/// which no root can be reached are left out. O(edges).
+pub fn late_order(graph: &Digraph, roots: impl Iterator<Item = u32>) -> Vec<u32> {
+    let predecessors = Flat::predecessors(graph);
+    let mut is_seen = vec![false; graph.node_count()];
+    let mut order = Vec::with_capacity(graph.node_count());
+    let mut path: Vec<(u32, usize)> = Vec::new();
+    for root in roots {
+        if !std::mem::replace(&mut is_seen[root as usize], true) {
+            path.push((root, predecessors.of(root).len()));
+        }
+        while let Some((node, left)) = path.last_mut() {
+            if *left == 0 {
+                order.push(*node);
+                path.pop();
+                continue;
+            }
+            *left -= 1;
+            let before = predecessors.of(*node)[*left];
+            if !std::mem::replace(&mut is_seen[before as usize], true) {
+                path.push((before, predecessors.of(before).len()));
+            }
+        }
+    }
+    order
+}
+
 /// The topological order that takes, of the nodes that may come next, one with the smallest priority.
 pub fn topological_order_by(graph: &Digraph, priority: impl Fn(u32) -> u64) -> Option<Vec<u32>> {
     let successors = Flat::successors(graph);
@@ -50,6 +78,16 @@ pub fn topological_order_by(graph: &Digraph, priority: impl Fn(u32) -> u64) -> O
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_late_order_brings_nodes_only_when_they_are_needed() {
+        let mut graph = Digraph::new(5);
+        for (from, to) in [(0, 1), (2, 3), (2, 1)] {
+            graph.add(from, to);
+        }
+        assert_eq!(late_order(&graph, [1, 3].into_iter()), [2, 0, 1, 3]);
+        assert_eq!(late_order(&graph, [3, 1].into_iter()), [2, 3, 0, 1]);
+    }
 
     #[test]
     fn priorities_break_ties_and_cycles_are_seen() {

@@ -17,6 +17,7 @@ mod report;
 mod run;
 mod runner;
 mod schedule;
+pub mod script;
 pub mod serial;
 mod suite;
 mod transcript;

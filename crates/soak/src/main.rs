@@ -90,13 +90,7 @@ impl Soak<'_> {
 fn run_trial(trial: Trial, seed: u64, tally: &mut Tally) -> Result<(), Disagreement> {
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| trial.run(seed, tally)));
     caught.unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().cloned();
-        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-        Err(Disagreement {
-            trial: trial.name(),
-            seed,
-            problem: format!("panicked: {}", text.unwrap_or_default()),
-            history: String::new(),
-        })
+        let problem = trials::panic_text(&*panic);
+        Err(Disagreement { trial: trial.name(), seed, problem, history: String::new() })
     })
 }

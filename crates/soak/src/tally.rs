@@ -81,6 +81,7 @@ fn kind_of(obstacle: Obstacle, answer: &Answer) -> String {
     match obstacle {
         Obstacle::Limit(Limit::Time) => "a time limit".to_owned(),
         Obstacle::Limit(_) => "another limit".to_owned(),
+        Obstacle::Effort => "a short search".to_owned(),
         Obstacle::Definition(_) => "a level without an engine, and its text does not apply".to_owned(),
         Obstacle::Operation(_) => {
             let sentence = answer.obstacle.clone().unwrap_or_default();

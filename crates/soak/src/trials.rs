@@ -5,9 +5,12 @@ mod killed;
 mod oracle;
 mod relations;
 mod synthesis;
+mod texts;
 mod weak;
 
+use std::any::Any;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use history::History;
@@ -25,6 +28,8 @@ pub enum Trial {
     Kinds,
     /// Levels without an engine against the reference semantics of their texts.
     Weak,
+    /// Levels whose texts are made up, likewise.
+    Texts,
     /// Answers against one another: the lattice, threads, renaming, permuting, splitting, leaving out.
     Relations,
     /// A history and what becomes of it in each format that is written.
@@ -57,10 +62,11 @@ impl fmt::Display for Disagreement {
 
 impl Trial {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Mixed,
         Self::Kinds,
         Self::Weak,
+        Self::Texts,
         Self::Relations,
         Self::Conversions,
         Self::Synthesis,
@@ -73,6 +79,7 @@ impl Trial {
             Self::Mixed => "mixed",
             Self::Kinds => "kinds",
             Self::Weak => "weak",
+            Self::Texts => "texts",
             Self::Relations => "relations",
             Self::Conversions => "conversions",
             Self::Synthesis => "synthesis",
@@ -91,6 +98,7 @@ impl Trial {
             Self::Mixed => 400,
             Self::Kinds => 100,
             Self::Weak => 60,
+            Self::Texts => 60,
             Self::Relations => 60,
             Self::Conversions => 60,
             Self::Synthesis => 1,
@@ -104,6 +112,7 @@ impl Trial {
             Self::Mixed => oracle::mixed(seed, tally),
             Self::Kinds => oracle::kinds(seed, tally),
             Self::Weak => weak::run(seed, tally),
+            Self::Texts => texts::run(seed, tally),
             Self::Relations => relations::run(seed, tally),
             Self::Conversions => conversions::run(seed, tally),
             Self::Synthesis => synthesis::run(seed, tally),
@@ -112,13 +121,16 @@ impl Trial {
     }
 }
 
-/// Looks for a problem with a history, and shrinks the history if there is one.
+/// Looks for a problem with a history, and shrinks the history if there is one. A panic is a problem too.
 fn examine(
     trial: Trial,
     seed: u64,
     history: &History,
     problem: &dyn Fn(&History) -> Option<String>,
 ) -> Result<(), Disagreement> {
+    let problem = |history: &History| {
+        catch_unwind(AssertUnwindSafe(|| problem(history))).unwrap_or_else(|panic| Some(panic_text(&*panic)))
+    };
     if problem(history).is_none() {
         return Ok(());
     }
@@ -129,6 +141,13 @@ fn examine(
         problem: problem(&smallest).unwrap_or_else(|| "it did not show again".to_owned()),
         history: formats::notation::print(&smallest).unwrap_or_else(|error| error.to_string()),
     })
+}
+
+/// What a panic said.
+pub fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    format!("panicked: {}", text.unwrap_or_default())
 }
 
 /// How long a small history may be thought about; after that it is undecided, and counted so.

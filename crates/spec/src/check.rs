@@ -2,10 +2,12 @@
 //!
 //! The sort of every part is known when it is built, so the first mistake is found at its own place in the text.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::ast::{Binding, Definition, Expr, ExprKind, Name, Quantifier, Unary};
+use crate::ast::{Binary, Binding, Definition, Expr, ExprKind, Name, Quantifier, Unary};
+use crate::bounds::{self, Part};
 use crate::core::{Base, Formula, Framework, Rel, Sort, Var};
 use crate::error::{SpecError, SpecErrorKind as Kind};
 use crate::vocabulary::base_of;
@@ -17,6 +19,15 @@ pub(crate) type Checked<T> = Result<T, SpecError>;
 pub(crate) enum Meaning {
     Truth(Formula),
     Relation(Rel),
+}
+
+impl Meaning {
+    fn part(&self) -> Part<'_> {
+        match self {
+            Self::Truth(formula) => Part::Formula(formula),
+            Self::Relation(rel) => Part::Rel(rel),
+        }
+    }
 }
 
 /// Variables below this one are left to formulas that the tool makes itself, such as [`crate::normal::edge`].
@@ -38,6 +49,8 @@ pub(crate) struct Checker<'d> {
     pub expanding: Vec<String>,
     /// Where an error belongs: the file of the definition being expanded.
     pub file: usize,
+    /// Expressions that may still be looked at, of all that the text has.
+    steps_left: &'d Cell<usize>,
 }
 
 #[derive(Clone, Debug)]
@@ -47,7 +60,12 @@ pub(crate) enum Bound {
 }
 
 impl<'d> Checker<'d> {
-    pub fn new(definitions: &'d Definitions, framework: Framework, file: usize) -> Self {
+    pub fn new(
+        definitions: &'d Definitions,
+        framework: Framework,
+        file: usize,
+        steps_left: &'d Cell<usize>,
+    ) -> Self {
         Self {
             definitions,
             framework,
@@ -57,6 +75,7 @@ impl<'d> Checker<'d> {
             scope: Vec::new(),
             expanding: Vec::new(),
             file,
+            steps_left,
         }
     }
 
@@ -95,6 +114,28 @@ impl<'d> Checker<'d> {
     }
 
     pub fn meaning(&mut self, expr: &Expr) -> Checked<Meaning> {
+        let Some(steps_left) = self.steps_left.get().checked_sub(1) else {
+            let message = format!("definitions expand to more than {} expressions", bounds::MOST_STEPS);
+            return Err(bounds::exceeded(expr.span.clone(), message));
+        };
+        self.steps_left.set(steps_left);
+        let meaning = self.unbounded_meaning(expr)?;
+        // Only what copies can grow beyond what was written.
+        let copies = matches!(
+            expr.value,
+            ExprKind::Name(_)
+                | ExprKind::Call(..)
+                | ExprKind::Binary(Binary::Iff | Binary::Equal | Binary::Unequal, ..)
+                | ExprKind::Quantified(..)
+                | ExprKind::Comprehension(..)
+        );
+        match copies && meaning.part().size().is_none() {
+            true => Err(bounds::too_many_parts(expr.span.clone())),
+            false => Ok(meaning),
+        }
+    }
+
+    fn unbounded_meaning(&mut self, expr: &Expr) -> Checked<Meaning> {
         match &expr.value {
             ExprKind::Name(name) => self.name(name, &expr.span),
             ExprKind::Call(name, arguments) => self.call(name, arguments, &expr.span),
@@ -297,6 +338,9 @@ impl<'d> Checker<'d> {
                     format!("a variable ranges over a set, this is over {}", sorts_text(&domain.sorts())),
                 ));
             };
+            if !Part::Rel(&domain).can_be_copied(binding.names.len()) {
+                return Err(bounds::too_many_parts(binding.domain.span.clone()));
+            }
             for name in &binding.names {
                 self.refuse_known(name)?;
                 let var = Var(self.next_var);

@@ -25,6 +25,8 @@ pub enum SpecErrorKind {
     NotInFramework,
     /// A file that cannot be included.
     Include,
+    /// An expression, or what its definitions expand to, beyond what is evaluated.
+    TooLarge,
 }
 
 /// A mistake in a spec and where it is.
@@ -50,6 +52,9 @@ pub struct SourceFile {
     /// What it holds.
     pub text: String,
 }
+
+/// Bytes of a line that is shown whole.
+const LONGEST_LINE: usize = 300;
 
 impl SpecError {
     pub(crate) fn new(kind: SpecErrorKind, span: Range<usize>, message: impl Into<String>) -> Self {
@@ -82,7 +87,14 @@ impl SpecError {
         let line_end = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
         let indent = text[line_start..start].chars().count();
         let marked_end = self.span.end.clamp(start, line_end);
-        (&text[line_start..line_end], indent, text[start..marked_end].chars().count().max(1))
+        let width = text[start..marked_end].chars().count().max(1);
+        if line_end - line_start <= LONGEST_LINE {
+            return (&text[line_start..line_end], indent, width);
+        }
+        // Of a line that fills screens only what begins at the place is shown.
+        let shown_end = text[start..line_end].char_indices().nth(LONGEST_LINE / 2);
+        let shown_end = shown_end.map_or(line_end, |(offset, _)| start + offset);
+        (&text[start..shown_end], 0, width.min(LONGEST_LINE / 2))
     }
 }
 

@@ -23,6 +23,7 @@
 //! The crate knows levels and small histories; it knows no engine, reads no file and never looks at a clock.
 
 mod ast;
+mod bounds;
 mod check;
 mod check_binary;
 pub mod circuit;

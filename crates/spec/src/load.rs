@@ -3,9 +3,11 @@
 //! An include is looked up in the standard library first (`std/...`) and then by a function of the caller, so that
 //! this crate reads no files.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use crate::ast::{Clause, Item, LevelItem, Name};
+use crate::bounds::{MOST_FILES, MOST_STEPS, Part, exceeded, too_many_parts};
 use crate::check::{Checked, Checker, Definitions};
 use crate::core::{Base, Formula, Framework, Level, Rel};
 use crate::error::{SourceFile, SpecError, SpecErrorKind as Kind};
@@ -32,7 +34,13 @@ impl Spec {
         text: &str,
         find: &mut dyn FnMut(&str) -> Option<String>,
     ) -> Result<Self, SpecError> {
-        let mut loader = Loader { find, files: Vec::new(), definitions: BTreeMap::new(), levels: Vec::new() };
+        let mut loader = Loader {
+            find,
+            files: Vec::new(),
+            definitions: BTreeMap::new(),
+            levels: Vec::new(),
+            steps_left: Cell::new(MOST_STEPS),
+        };
         loader.file(SourceFile { name: name.to_string(), text: text.to_string() })?;
         loader.check_definitions()?;
         let levels = loader.levels()?;
@@ -50,6 +58,7 @@ struct Loader<'f> {
     files: Vec<SourceFile>,
     definitions: Definitions,
     levels: Vec<(usize, LevelItem)>,
+    steps_left: Cell<usize>,
 }
 
 impl Loader<'_> {
@@ -89,6 +98,10 @@ impl Loader<'_> {
         if self.files.iter().any(|file| file.name == name.value) {
             return Ok(());
         }
+        if self.files.len() > MOST_FILES {
+            let message = format!("more than {MOST_FILES} files are included");
+            return Err(exceeded(name.span.clone(), message));
+        }
         let found = library::file(&name.value).map(str::to_string).or_else(|| (self.find)(&name.value));
         let Some(text) = found else {
             let error = SpecError::new(
@@ -107,7 +120,7 @@ impl Loader<'_> {
     /// Definitions nobody uses must be right too. Those that use `visible` or `before` are checked where both exist.
     fn check_definitions(&self) -> Checked<()> {
         for (file, definition) in self.definitions.values() {
-            let mut checker = Checker::new(&self.definitions, Framework::Visibility, *file);
+            let mut checker = Checker::new(&self.definitions, Framework::Visibility, *file, &self.steps_left);
             checker.defines_visible = true;
             checker.definition(definition).map_err(|error| error.in_file(&self.files[checker.file]))?;
         }
@@ -119,7 +132,8 @@ impl Loader<'_> {
         // Includes serve their definitions; only the main file's levels are levels of this spec.
         own.filter(|(file, _)| *file == 0)
             .map(|(file, item)| {
-                let mut checker = Checker::new(&self.definitions, framework_of(item)?, file);
+                let mut checker =
+                    Checker::new(&self.definitions, framework_of(item)?, file, &self.steps_left);
                 let text = self.files[file].text[item.span.clone()].to_string();
                 level(&mut checker, item, text).map_err(|error| error.in_file(&self.files[checker.file]))
             })
@@ -202,7 +216,12 @@ fn level(checker: &mut Checker<'_>, item: &LevelItem, text: String) -> Checked<L
                 checker.visible = Some(checker.txn_relation(expr, "visible")?);
                 checker.defines_visible = false;
             }
-            Clause::Require(expr) => require = require.and(checker.formula(expr)?),
+            Clause::Require(expr) => {
+                require = require.and(checker.formula(expr)?);
+                if Part::Formula(&require).size().is_none() {
+                    return Err(too_many_parts(expr.span.clone()));
+                }
+            }
         }
     }
     let order = order.unwrap_or_else(|| default_order(checker.framework));

@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use crate::ast::{Definition, Expr, Name};
+use crate::bounds;
 use crate::check::{Bound, Checked, Checker, Meaning, count_text, sorts_text, wrong_sort};
 use crate::core::{Base, Formula, Framework, Rel, Sort, Var};
 use crate::error::{SpecError, SpecErrorKind as Kind};
@@ -83,6 +84,10 @@ impl Checker<'_> {
                 span.clone(),
                 format!("`{name}` is defined by itself: {}", path.join(" -> ")),
             ));
+        }
+        if self.expanding.len() >= bounds::DEEPEST_DEFINITION {
+            let message = format!("more than {} definitions use one another", bounds::DEEPEST_DEFINITION);
+            return Err(bounds::exceeded(span.clone(), message));
         }
         let scope = self.arguments(definition, arguments, span)?;
         let outer = (std::mem::replace(&mut self.scope, scope), std::mem::replace(&mut self.file, *file));

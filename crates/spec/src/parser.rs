@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use crate::ast::*;
+use crate::bounds::{DEEPEST_NESTING, MOST_TOKENS, exceeded, refuse_deep};
 use crate::error::{SpecError, SpecErrorKind};
 use crate::lexer::{Spanned, Token, tokens};
 
@@ -20,9 +21,10 @@ const RESERVED: [&str; 19] = [
 
 /// Reads a whole file.
 pub(crate) fn parse(text: &str) -> Parsed<Vec<Item>> {
-    let mut parser = Parser { tokens: tokens(text)?, at: 0 };
+    let mut parser = Parser { tokens: tokens(text)?, at: 0, item_start: 0, nesting: 0 };
     let mut items = Vec::new();
     while parser.peek() != &Token::End {
+        parser.item_start = parser.at;
         items.push(parser.item()?);
     }
     Ok(items)
@@ -31,6 +33,10 @@ pub(crate) fn parse(text: &str) -> Parsed<Vec<Item>> {
 struct Parser {
     tokens: Vec<Spanned>,
     at: usize,
+    /// The first token of the item that is being read.
+    item_start: usize,
+    /// How many expressions are open inside one another.
+    nesting: usize,
 }
 
 impl Parser {
@@ -194,20 +200,49 @@ impl Parser {
                 names.push(self.name("a variable")?);
             }
             self.expect(":", "between the variables and what they range over")?;
-            bindings.push(Binding { names, domain: self.binary(6)? });
+            let domain = self.binary(6)?;
+            if self.nesting == 0 {
+                refuse_deep(&domain)?;
+            }
+            bindings.push(Binding { names, domain });
             if !self.accept(",") {
                 return Ok(bindings);
             }
         }
     }
 
+    /// A whole expression, which is not too deep for what follows to call itself for each part.
     pub(crate) fn expr(&mut self) -> Parsed<Expr> {
-        self.binary(0)
+        let expr = self.binary(0)?;
+        if self.nesting == 0 {
+            refuse_deep(&expr)?;
+        }
+        Ok(expr)
     }
 
     fn binary(&mut self, floor: u8) -> Parsed<Expr> {
+        self.nesting += 1;
+        if self.nesting > DEEPEST_NESTING {
+            let message = format!("more than {DEEPEST_NESTING} expressions are inside one another here");
+            return Err(exceeded(self.span(), message).hint("split it with `define`"));
+        }
+        let found = self.chain(floor);
+        self.nesting -= 1;
+        found
+    }
+
+    fn refuse_long(&self) -> Parsed<()> {
+        if self.at - self.item_start <= MOST_TOKENS {
+            return Ok(());
+        }
+        let message = format!("this definition or level has more than {MOST_TOKENS} words and symbols");
+        Err(exceeded(self.span(), message).hint("split it with `define`"))
+    }
+
+    fn chain(&mut self, floor: u8) -> Parsed<Expr> {
         let mut left = self.unary()?;
         loop {
+            self.refuse_long()?;
             if let Some((operator, power)) = self.infix() {
                 if power < floor {
                     return Ok(left);
@@ -215,16 +250,13 @@ impl Parser {
                 self.advance();
                 // Implication groups to the right, everything else to the left.
                 let right = self.binary(if operator == Binary::Implies { power } else { power + 1 })?;
-                left = joined(
-                    ExprKind::Binary(operator, left.clone().into(), right.clone().into()),
-                    &left,
-                    &right,
-                );
+                let span = left.span.start..right.span.end;
+                left = Node { value: ExprKind::Binary(operator, left.into(), right.into()), span };
             } else if floor <= COMPARISON && self.starts_relation() {
                 let relation = self.postfix()?;
                 let right = self.binary(COMPARISON + 1)?;
-                let kind = ExprKind::Related(left.clone().into(), relation.into(), right.clone().into());
-                left = joined(kind, &left, &right);
+                let span = left.span.start..right.span.end;
+                left = Node { value: ExprKind::Related(left.into(), relation.into(), right.into()), span };
             } else {
                 return Ok(left);
             }
@@ -265,11 +297,13 @@ impl Parser {
         let start = self.span().start;
         if self.accept("!") || self.accept_word("not") {
             let inner = self.binary(COMPARISON)?;
-            return Ok(from(start, ExprKind::Unary(Unary::Not, inner.clone().into()), &inner));
+            let span = start..inner.span.end;
+            return Ok(Node { value: ExprKind::Unary(Unary::Not, inner.into()), span });
         }
         if self.accept("~") {
             let inner = self.postfix()?;
-            return Ok(from(start, ExprKind::Unary(Unary::Inverse, inner.clone().into()), &inner));
+            let span = start..inner.span.end;
+            return Ok(Node { value: ExprKind::Unary(Unary::Inverse, inner.into()), span });
         }
         match self.quantifier() {
             Some(quantifier) => self.quantified(quantifier, start),
@@ -293,13 +327,15 @@ impl Parser {
             let bindings = self.bindings()?;
             self.expect(".", "between the variables and the formula")?;
             let body = self.expr()?;
-            return Ok(from(start, ExprKind::Quantified(quantifier, bindings, body.clone().into()), &body));
+            let span = start..body.span.end;
+            return Ok(Node { value: ExprKind::Quantified(quantifier, bindings, body.into()), span });
         }
         if quantifier == Quantifier::All {
             return Err(self.unexpected("variables after `all`, as in `all t : txn . ...`"));
         }
         let relation = self.binary(COMPARISON + 1)?;
-        Ok(from(start, ExprKind::Counted(quantifier, relation.clone().into()), &relation))
+        let span = start..relation.span.end;
+        Ok(Node { value: ExprKind::Counted(quantifier, relation.into()), span })
     }
 
     /// Whether `name, name :` comes next, which begins variables and cannot begin a relation.
@@ -320,20 +356,22 @@ impl Parser {
     fn postfix(&mut self) -> Parsed<Expr> {
         let mut left = self.primary()?;
         loop {
+            self.refuse_long()?;
+            let start = left.span.start;
             let kind = if self.accept("+") {
-                ExprKind::Unary(Unary::Closure, left.clone().into())
+                ExprKind::Unary(Unary::Closure, left.into())
             } else if self.accept("*") {
-                ExprKind::Unary(Unary::Star, left.clone().into())
+                ExprKind::Unary(Unary::Star, left.into())
             } else if self.accept("?") {
-                ExprKind::Unary(Unary::Optional, left.clone().into())
+                ExprKind::Unary(Unary::Optional, left.into())
             } else if self.accept("[") {
                 let index = self.expr()?;
                 self.expect("]", "after the index")?;
-                ExprKind::Index(left.clone().into(), index.into())
+                ExprKind::Index(left.into(), index.into())
             } else {
                 return Ok(left);
             };
-            left = Node { value: kind, span: left.span.start..self.end_of_last() };
+            left = Node { value: kind, span: start..self.end_of_last() };
         }
     }
 
@@ -386,11 +424,3 @@ impl Parser {
 }
 
 const COMPARISON: u8 = 5;
-
-fn joined(value: ExprKind, left: &Expr, right: &Expr) -> Expr {
-    Node { value, span: left.span.start..right.span.end }
-}
-
-fn from(start: usize, value: ExprKind, last: &Expr) -> Expr {
-    Node { value, span: start..last.span.end }
-}

@@ -130,11 +130,12 @@ pub(crate) fn base_of(name: &str) -> Option<Base> {
 
 /// The known name closest to a wrong one, if it is close.
 pub(crate) fn nearest<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    if wrong.len() < 3 {
-        // Everything is close to a name of one letter.
+    // Everything is close to a name of one letter, and the time for a long one is the square of its length.
+    if !(3..=64).contains(&wrong.len()) {
         return None;
     }
     known
+        .filter(|name| name.len() <= 2 * wrong.len())
         .map(|name| (edit_distance(wrong, name), name))
         .filter(|&(distance, name)| distance <= 1 + name.len().min(wrong.len()) / 4)
         .min()

@@ -6,6 +6,10 @@
 //! whose sessions can go on soonest: for a session that waits for a value, that is the distance to the next write of
 //! that value in another session. A state in which a session waits for a value that is never written again is dropped.
 //!
+//! With few values a state also costs what is left to read of each value against what is left to write of it: a state
+//! that used up the writes of a value without its readers ends long before the others. A transaction that writes what
+//! is there already is taken at once then. That may lose an order, but keeps states apart that differ in more.
+//!
 //! Only an order can be found, never a violation. Transactions of unknown outcome, real time, told versions and levels
 //! with begins apart from commits are left to the other stages; a serial order explains the latter too.
 //!
@@ -15,12 +19,15 @@
 //! saturation, which finds most violations, and before the choices are collected.
 //!
 //! How far it reaches (development build, busy machine): 4 sessions of 100 transactions of two operations on 5 keys with
-//! 3 values, 0.2 s; 8 sessions of 12 that read two and write two of 5 keys with 2 values, 0.16 s. It does not reach 8
-//! sessions of 200: with 2,048 states it comes to transaction 1,589 of 1,600, and 8 cannot be put back.
+//! 3 values, 0.1 s; 8 sessions of 12 that read two and write two of 5 keys with 2 values, 0.03 s; 8 sessions of 200 like
+//! the first, 2 to 14 s for four of seven seeds. For the others each attempt ends some ten transactions before the end,
+//! or long before.
 //!
-//! What was tried: counting each session that waits (8 points beside the distance) is much worse, 512 states then end at
-//! 66 of 1,600 instead of at 914 to 1,245; without any weight for sessions that are behind, 512 states end at 1,245;
-//! with the weight 16 at 77, but 2,048 states at 1,594. No weight is best at every width, so several are tried.
+//! What was tried on 8 sessions of 200, with 512 states for the first four of these seeds: without the balance of reads
+//! and writes no attempt reaches the end, with it one to three do, each balance for others. If transactions that write
+//! what is there are not taken at once, none or one does. Noise in the cost, other weights, and dropping states in which
+//! a session cannot go on even if values are never overwritten did not help. Counting each session that waits (8 points
+//! beside the distance) is much worse. No setting is best for every history, so several are tried.
 
 use history::TxnId;
 use order::NONE;
@@ -31,11 +38,43 @@ use crate::options::{Limit, Patience};
 use crate::problem::{INITIAL, Problem, Status};
 use crate::schedule::Past;
 
-/// How many states are kept, one attempt after the other.
-const WIDTHS: [usize; 3] = [64, 512, 2048];
+/// One search from the begin.
+#[derive(Clone, Copy)]
+struct Attempt {
+    /// How many states are kept.
+    width: usize,
+    /// How much it counts that a session is behind the others.
+    weight: u64,
+    balance: Balance,
+}
 
-/// How much it counts, in each attempt, that a session is behind the others.
-const WEIGHTS: [u64; 3] = [4, 1, 16];
+/// How much it counts that more of a value is left to read than to write.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Balance {
+    Ignored,
+    /// The ratio.
+    Ratio,
+    /// The ratio, times the reads that are left.
+    Weighted,
+}
+
+/// The attempts, one after the other; those with a balance where values are few.
+const ATTEMPTS: [Attempt; 11] = [
+    Attempt { width: 64, weight: 1, balance: Balance::Weighted },
+    Attempt { width: 64, weight: 4, balance: Balance::Ignored },
+    Attempt { width: 64, weight: 1, balance: Balance::Ignored },
+    Attempt { width: 512, weight: 1, balance: Balance::Weighted },
+    Attempt { width: 512, weight: 1, balance: Balance::Ratio },
+    Attempt { width: 512, weight: 4, balance: Balance::Ignored },
+    Attempt { width: 512, weight: 1, balance: Balance::Ignored },
+    Attempt { width: 2048, weight: 1, balance: Balance::Weighted },
+    Attempt { width: 2048, weight: 1, balance: Balance::Ratio },
+    Attempt { width: 2048, weight: 16, balance: Balance::Ignored },
+    Attempt { width: 2048, weight: 4, balance: Balance::Ignored },
+];
+
+/// The most values of all keys together for which what is left is counted.
+const FEW_CLASSES: usize = 128;
 
 /// How many transactions may be left when the rest is put back, and for how many states that is tried.
 const LEFT: usize = 100;
@@ -46,6 +85,12 @@ const TRIES: usize = 256;
 
 /// The most states of all attempts together.
 const EFFORT: usize = 12_000_000;
+
+/// The most distances, of all values at all positions together: 64 MB.
+const MOST_DISTANCES: usize = 1 << 24;
+
+/// The cost of a transaction that a session waits for.
+const UNIT: u64 = 16;
 
 /// The most sessions and keys of a state.
 const LARGEST_STATE: usize = 128;
@@ -68,16 +113,18 @@ pub(crate) fn search(
     let Some(mut beam) = Beam::new(problem, seed) else { return Ok(None) };
     let mut patience = Patience::new(limit);
     let mut effort = EFFORT;
-    for width in WIDTHS {
-        for weight in WEIGHTS {
-            beam.weight = weight;
-            match effort.checked_sub(width * beam.total) {
-                Some(left) => effort = left,
-                None => return Ok(None),
-            }
-            if let Some(order) = beam.run(width, &mut patience)? {
-                return Ok(Some(order));
-            }
+    let has_few_values = !beam.left_at_first.is_empty();
+    for attempt in ATTEMPTS {
+        if attempt.balance != Balance::Ignored && !has_few_values {
+            continue;
+        }
+        beam.attempt = attempt;
+        match effort.checked_sub(attempt.width * beam.total) {
+            Some(left) => effort = left,
+            None => return Ok(None),
+        }
+        if let Some(order) = beam.run(&mut patience)? {
+            return Ok(Some(order));
         }
     }
     Ok(None)
@@ -86,14 +133,27 @@ pub(crate) fn search(
 struct Beam<'b, 'a> {
     problem: &'b Problem<'a>,
     classes: Classes,
-    weight: u64,
+    attempt: Attempt,
     sessions: Vec<Vec<Step>>,
     key_count: usize,
     total: usize,
-    /// For each class and session the positions of its writes, as ranges of `places`.
-    place_start: Vec<u32>,
-    places: Vec<u32>,
+    /// For each class a row: for each session the distances to its next write of the class, position by position.
+    distances: Vec<u32>,
+    row: usize,
+    session_start: Vec<usize>,
+    /// For each class what is to be read and written of it; empty if classes are many.
+    left_at_first: Vec<Left>,
     seed: u64,
+}
+
+/// What is left of a class.
+#[derive(Clone, Copy, Default)]
+struct Left {
+    key: u32,
+    /// Whether a read of it fits the initial state too.
+    initial: bool,
+    reads: u32,
+    writes: u32,
 }
 
 /// A state that may be kept: its cost, where it comes from, and what it is.
@@ -108,6 +168,7 @@ struct Candidate {
 struct States {
     positions: Vec<u32>,
     holders: Vec<u32>,
+    left: Vec<Left>,
 }
 
 impl<'b, 'a> Beam<'b, 'a> {
@@ -137,52 +198,81 @@ impl<'b, 'a> Beam<'b, 'a> {
         };
         let steps =
             |session| history.session_txns(session).filter(|&txn| problem.is_in(txn)).map(step).collect();
-        let sessions: Vec<Vec<Step>> = history.sessions().map(steps).collect();
-        let class_count = classes.count;
+        let mut sessions: Vec<Vec<Step>> = history.sessions().map(steps).collect();
+        let class_count = renumber(&mut sessions, classes.count, history.keys().len());
         let mut beam = Self {
             problem,
             classes,
-            weight: 1,
+            attempt: ATTEMPTS[0],
             total: sessions.iter().map(Vec::len).sum(),
             sessions,
             key_count: history.keys().len(),
-            place_start: Vec::new(),
-            places: Vec::new(),
+            distances: Vec::new(),
+            row: 0,
+            session_start: Vec::new(),
+            left_at_first: Vec::new(),
             seed,
         };
-        beam.find_places(class_count);
+        if class_count.saturating_mul(beam.total + beam.sessions.len()) > MOST_DISTANCES {
+            return None;
+        }
+        beam.find_distances(class_count);
+        if class_count <= FEW_CLASSES {
+            beam.count_left(class_count);
+        }
         Some(beam)
     }
 
-    fn find_places(&mut self, class_count: usize) {
-        let mut found: Vec<(u32, u32, u32)> = Vec::new();
-        for (session, steps) in self.sessions.iter().enumerate() {
-            for (place, step) in steps.iter().enumerate() {
-                found.extend(step.writes.iter().map(|&(_, class)| (class, session as u32, place as u32)));
+    /// Counts what is to be read and written of each class.
+    fn count_left(&mut self, class_count: usize) {
+        let mut left = vec![Left::default(); class_count];
+        for step in self.sessions.iter().flatten() {
+            for &(key, class, initial) in &step.reads {
+                let entry = &mut left[class as usize];
+                (entry.key, entry.initial, entry.reads) = (key, entry.initial || initial, entry.reads + 1);
+            }
+            for &(key, class) in &step.writes {
+                let entry = &mut left[class as usize];
+                (entry.key, entry.writes) = (key, entry.writes + 1);
             }
         }
-        found.sort_unstable();
-        let width = self.sessions.len();
-        self.place_start = vec![0; class_count * width + 1];
-        for &(class, session, _) in &found {
-            self.place_start[class as usize * width + session as usize + 1] += 1;
-        }
-        for place in 1..self.place_start.len() {
-            self.place_start[place] += self.place_start[place - 1];
-        }
-        self.places = found.into_iter().map(|(_, _, place)| place).collect();
+        self.left_at_first = left;
     }
 
-    /// How far a session is from its next write of a class.
+    /// Finds, for each class and each position of each session, how far the next write of the class is.
+    fn find_distances(&mut self, class_count: usize) {
+        self.row = self.total + self.sessions.len();
+        self.distances = vec![NONE; class_count * self.row];
+        let mut start = 0;
+        for steps in &self.sessions {
+            self.session_start.push(start);
+            for (position, step) in steps.iter().enumerate().rev() {
+                let at = start + position;
+                for class in 0..class_count {
+                    let behind = self.distances[class * self.row + at + 1];
+                    self.distances[class * self.row + at] = behind.saturating_add(1);
+                }
+                for &(_, class) in &step.writes {
+                    self.distances[class as usize * self.row + at] = 0;
+                }
+            }
+            start += steps.len() + 1;
+        }
+    }
+
+    /// How far a session is from its next write of a class; `NONE` if there is none.
+    #[inline]
     fn distance(&self, class: u32, session: usize, position: u32) -> u32 {
-        let row = class as usize * self.sessions.len() + session;
-        let places = &self.places[self.place_start[row] as usize..self.place_start[row + 1] as usize];
-        places.get(places.partition_point(|&place| place < position)).map_or(NONE, |&place| place - position)
+        self.distances[class as usize * self.row + self.session_start[session] + position as usize]
     }
 
-    fn run(&self, width: usize, patience: &mut Patience<'_>) -> Result<Option<Vec<TxnId>>, Limit> {
-        let mut states =
-            States { positions: vec![0; self.sessions.len()], holders: vec![INITIAL; self.key_count] };
+    fn run(&self, patience: &mut Patience<'_>) -> Result<Option<Vec<TxnId>>, Limit> {
+        let width = self.attempt.width;
+        let mut states = States {
+            positions: vec![0; self.sessions.len()],
+            holders: vec![INITIAL; self.key_count],
+            left: self.left_at_first.clone(),
+        };
         let mut steps: Vec<Vec<(u32, u32)>> = Vec::with_capacity(self.total);
         for _ in 0..self.total {
             let mut candidates = self.expand(&states, patience)?;
@@ -260,7 +350,9 @@ impl<'b, 'a> Beam<'b, 'a> {
         let count = states.positions.len() / self.sessions.len();
         let mut seen: FxHashSet<u64> = FxHashSet::default();
         let mut candidates = Vec::new();
-        let (mut positions, mut holders) = (Vec::new(), Vec::new());
+        let (mut positions, mut holders, mut left) = (Vec::new(), Vec::new(), Vec::new());
+        let class_count = self.left_at_first.len();
+        let counts = self.attempt.balance != Balance::Ignored;
         for parent in 0..count {
             patience.spend(64 * self.sessions.len())?;
             let old_positions = &states.positions[parent * self.sessions.len()..][..self.sessions.len()];
@@ -268,22 +360,30 @@ impl<'b, 'a> Beam<'b, 'a> {
             let next = |session: &usize| self.sessions[*session].get(old_positions[*session] as usize);
             let is_enabled = |session: &usize| next(session).is_some_and(|step| fits(step, old_holders));
             let mut enabled: Vec<usize> = (0..self.sessions.len()).filter(is_enabled).collect();
-            if let Some(&reader) =
-                enabled.iter().find(|session| next(session).is_some_and(|step| step.writes.is_empty()))
+            let changes_nothing = |step: &Step| match counts {
+                true => step.writes.iter().all(|&(key, class)| old_holders[key as usize] == class),
+                false => step.writes.is_empty(),
+            };
+            if let Some(&at_once) = enabled.iter().find(|session| next(session).is_some_and(changes_nothing))
             {
-                enabled = vec![reader];
+                enabled = vec![at_once];
             }
             for session in enabled {
                 positions.clear();
                 positions.extend_from_slice(old_positions);
                 holders.clear();
                 holders.extend_from_slice(old_holders);
-                self.take(session, &mut positions, &mut holders);
+                left.clear();
+                left.extend_from_slice(&states.left[parent * class_count..][..class_count]);
+                self.take(session, &mut positions, &mut holders, &mut left);
                 let hash = self.hash(&positions, &holders);
                 if !seen.insert(hash) {
                     continue;
                 }
-                if let Some(cost) = self.cost(&positions, &holders, hash) {
+                let balance = if counts { self.imbalance(&holders, &left) } else { Some(0) };
+                let waiting = || self.cost(&positions, &holders);
+                if let Some(cost) = balance.and_then(|balance| Some(balance + waiting()?)) {
+                    let cost = cost << 16 | (hash & 0xffff);
                     candidates.push(Candidate { cost, parent: parent as u32, session: session as u32 });
                 }
             }
@@ -291,10 +391,32 @@ impl<'b, 'a> Beam<'b, 'a> {
         Ok(candidates)
     }
 
-    fn take(&self, session: usize, positions: &mut [u32], holders: &mut [u32]) {
+    fn take(&self, session: usize, positions: &mut [u32], holders: &mut [u32], left: &mut [Left]) {
         let step = &self.sessions[session][positions[session] as usize];
         positions[session] += 1;
         step.writes.iter().for_each(|&(key, class)| holders[key as usize] = class);
+        if !left.is_empty() {
+            step.reads.iter().for_each(|&(_, class, _)| left[class as usize].reads -= 1);
+            step.writes.iter().for_each(|&(_, class)| left[class as usize].writes -= 1);
+        }
+    }
+
+    /// How much more is left to read than to write, in the unit of [`Self::cost`]; `None` if a value is to be read that
+    /// is neither there nor written again.
+    fn imbalance(&self, holders: &[u32], left: &[Left]) -> Option<u64> {
+        let mut cost = 0;
+        for (class, left) in left.iter().enumerate().filter(|(_, left)| left.reads > 0) {
+            let holder = holders[left.key as usize];
+            let is_there = holder == class as u32 || (left.initial && holder == INITIAL);
+            let (reads, writes) = (u64::from(left.reads), u64::from(left.writes + u32::from(is_there)));
+            cost += match self.attempt.balance {
+                _ if writes == 0 => return None,
+                Balance::Ignored => 0,
+                Balance::Ratio => 2 * UNIT * reads / writes,
+                Balance::Weighted => 2 * UNIT * reads * reads / (5 * writes),
+            };
+        }
+        Some(cost)
     }
 
     fn hash(&self, positions: &[u32], holders: &[u32]) -> u64 {
@@ -306,8 +428,10 @@ impl<'b, 'a> Beam<'b, 'a> {
     }
 
     /// How far a state is from going on; `None` if a session waits for what never comes.
-    fn cost(&self, positions: &[u32], holders: &[u32], hash: u64) -> Option<u64> {
+    fn cost(&self, positions: &[u32], holders: &[u32]) -> Option<u64> {
         let mut cost = 0u64;
+        // Beside a balance the distance counts half.
+        let unit = if self.attempt.balance == Balance::Ignored { UNIT } else { UNIT / 2 };
         let mean =
             positions.iter().map(|&position| u64::from(position)).sum::<u64>() / positions.len() as u64;
         for (session, steps) in self.sessions.iter().enumerate() {
@@ -321,28 +445,52 @@ impl<'b, 'a> Beam<'b, 'a> {
                 let nearest = others.map(|other| self.distance(class, other, positions[other])).min();
                 match nearest {
                     None | Some(NONE) => return None,
-                    Some(distance) => cost += u64::from(distance.min(64)),
+                    Some(distance) => cost += unit * u64::from(distance.min(64)),
                 }
             }
             let behind = mean.saturating_sub(u64::from(positions[session]));
-            cost += self.weight * behind * behind / 8;
+            cost += UNIT * self.attempt.weight * behind * behind / 8;
         }
-        Some(cost << 16 | (hash & 0xffff))
+        Some(cost)
     }
 
     fn follow(&self, states: &States, candidates: &[Candidate]) -> States {
-        let mut next = States { positions: Vec::new(), holders: Vec::new() };
+        let mut next = States { positions: Vec::new(), holders: Vec::new(), left: Vec::new() };
+        let class_count = self.left_at_first.len();
         for candidate in candidates {
             let parent = candidate.parent as usize;
-            let (at, key) = (next.positions.len(), next.holders.len());
+            let (at, key, class) = (next.positions.len(), next.holders.len(), next.left.len());
             next.positions
                 .extend_from_slice(&states.positions[parent * self.sessions.len()..][..self.sessions.len()]);
             next.holders.extend_from_slice(&states.holders[parent * self.key_count..][..self.key_count]);
+            next.left.extend_from_slice(&states.left[parent * class_count..][..class_count]);
             let (positions, holders) = (&mut next.positions[at..], &mut next.holders[key..]);
-            self.take(candidate.session as usize, positions, holders);
+            self.take(candidate.session as usize, positions, holders, &mut next.left[class..]);
         }
         next
     }
+}
+
+/// Numbers the classes that are read from 0 on, and gives all values of a key that no read can see one class behind them:
+/// more states are equal then. Returns the number of classes.
+fn renumber(sessions: &mut [Vec<Step>], class_count: usize, key_count: usize) -> usize {
+    let mut number_of = vec![NONE; class_count];
+    let mut count = 0;
+    for (_, class, _) in sessions.iter_mut().flatten().flat_map(|step| &mut step.reads) {
+        let number = &mut number_of[*class as usize];
+        if *number == NONE {
+            *number = count;
+            count += 1;
+        }
+        *class = *number;
+    }
+    for (key, class) in sessions.iter_mut().flatten().flat_map(|step| &mut step.writes) {
+        *class = match number_of[*class as usize] {
+            NONE => count + *key,
+            number => number,
+        };
+    }
+    count as usize + key_count
 }
 
 /// Whether the reads of a transaction see what is there.

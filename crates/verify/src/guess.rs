@@ -29,6 +29,23 @@ pub(crate) fn hints(problem: &Problem<'_>) -> Vec<u64> {
     }
 }
 
+/// For each event of a transaction when it was asked for, in a history with times.
+pub(crate) fn request_hints(problem: &Problem<'_>) -> Vec<u64> {
+    let txn_nodes = problem.history.txn_count() as u32 * problem.shape.events;
+    let hint = |node: u32| {
+        let (shape, txn) = (problem.shape, problem.shape.txn(node));
+        let times = problem.history.times(txn);
+        let own = if node == shape.commit(txn) { times.commit_request } else { times.begin_request };
+        unsigned(own.or_else(|| neighbour_time(problem, txn)))
+    };
+    (0..txn_nodes).map(hint).collect()
+}
+
+/// Order-preserving from signed to unsigned; unknown times come last.
+fn unsigned(time: Option<i64>) -> u64 {
+    time.map_or(u64::MAX, |time| (time as u64) ^ (1 << 63))
+}
+
 fn progress_hint(problem: &Problem<'_>, node: u32) -> u64 {
     let shape = problem.shape;
     let txn = shape.txn(node);
@@ -47,8 +64,7 @@ fn time_hint(problem: &Problem<'_>, node: u32) -> u64 {
     } else {
         middle(times.begin_request, times.begin_response)
     };
-    // Order-preserving from signed to unsigned.
-    time.or_else(|| neighbour_time(problem, txn)).map_or(u64::MAX, |time| (time as u64) ^ (1 << 63))
+    unsigned(time.or_else(|| neighbour_time(problem, txn)))
 }
 
 fn middle(from: Option<i64>, to: Option<i64>) -> Option<i64> {

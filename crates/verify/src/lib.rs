@@ -21,6 +21,7 @@ mod shape;
 mod stats;
 mod time;
 mod unordered;
+mod versions;
 mod windows;
 mod writers;
 
@@ -68,9 +69,17 @@ pub fn verify(
     if let Some(certificate) = hints::explain(history, level, options) {
         return Ok(Answer { verdict: Verdict::Holds(certificate), stats: Stats::default() });
     }
-    let engine = |index: &Index, more: usize| match level.sessions {
-        true => engine::decide_with_more(history, index, level, &Links::All, options, more),
-        false => (unordered::decide(history, index, level, options), Vec::new()),
+    let engine = |index: &Index, more: usize| {
+        if more == 0
+            && options.stages.versions
+            && let Some(answer) = engine::follow_versions(history, index, level, options)
+        {
+            return (answer, Vec::new());
+        }
+        match level.sessions {
+            true => engine::decide_with_more(history, index, level, &Links::All, options, more),
+            false => (unordered::decide(history, index, level, options), Vec::new()),
+        }
     };
     if history::has_predicates(history) {
         return predicates::decide(history, level, options, &engine);

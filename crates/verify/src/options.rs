@@ -18,6 +18,8 @@ pub enum Limit {
 /// The stages that can be switched off, to measure what each is worth. All are on by default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stages {
+    /// Decide by the dependency graph alone where the history tells the order of versions.
+    pub versions: bool,
     /// Run the transactions of a history with predicates on its rows before anything else.
     pub rows: bool,
     /// Run the transactions in an order that is made step by step, before anything is collected.
@@ -43,6 +45,7 @@ pub struct Stages {
 impl Default for Stages {
     fn default() -> Self {
         Self {
+            versions: true,
             rows: true,
             schedule: true,
             frontier: true,
@@ -59,7 +62,8 @@ impl Default for Stages {
 
 impl Stages {
     /// The names by which the stages are switched, with what each is.
-    pub const NAMES: [&'static str; 10] = [
+    pub const NAMES: [&'static str; 11] = [
+        "versions",
         "rows",
         "schedule",
         "frontier",
@@ -75,6 +79,7 @@ impl Stages {
     /// Switches one stage off; false if there is no such stage.
     pub fn switch_off(&mut self, name: &str) -> bool {
         let stage = match name {
+            "versions" => &mut self.versions,
             "rows" => &mut self.rows,
             "schedule" => &mut self.schedule,
             "frontier" => &mut self.frontier,

@@ -6,6 +6,10 @@
 //! while a read is still to come that can see it nowhere else. For the levels with a begin and a commit, a transaction
 //! begins and commits at once where that can be; if nothing else can come, one begins alone.
 //!
+//! Where the recording has times, the first attempt takes the writer that asked to commit first instead, and transactions
+//! of unknown outcome in their turn. That replays a database that ran writers one after the other: each holds its lock
+//! when it asks to commit.
+//!
 //! If every transaction comes, the order explains the history, and is checked as a certificate is. If none can come, the
 //! attempt ends there: it costs what it ran. Where nothing else can come, a transaction of unknown outcome runs if it can;
 //! the others are taken not to have committed, one after the other.
@@ -46,6 +50,9 @@ const LOOKED_AT: usize = 48;
 /// How many are compared if one of them destroys nothing.
 const ENOUGH: usize = 8;
 
+/// How many reads of a class are left when those that would overwrite it look again: they may all be their own.
+const FEW_READS: u32 = 4;
+
 /// Steps of work for each event and operation, after which the attempt ends.
 const EFFORT: usize = 60;
 
@@ -78,12 +85,13 @@ pub(crate) fn explain(
     limit: &dyn Fn() -> Option<Limit>,
 ) -> Result<Result<Certificate, usize>, Limit> {
     let mut left = problem.history.txn_count();
+    let is_serial = problem.shape.core == Core::Serializable;
     // First one transaction after the other, which is right at every level; then with begins apart from commits.
-    for may_split in [false, true] {
-        if may_split && problem.shape.core == Core::Serializable {
-            break;
+    for (follows_times, may_split) in [(true, false), (false, false), (false, true)] {
+        if (follows_times && !problem.history.has_times()) || (may_split && is_serial) {
+            continue;
         }
-        let mut schedule = Schedule::new(problem, known, timeline);
+        let mut schedule = Schedule::new(problem, known, timeline, follows_times);
         schedule.may_split = may_split;
         if schedule.run(limit)? {
             return Ok(Ok(schedule.certificate()));
@@ -105,6 +113,8 @@ struct Schedule<'s, 'a> {
     classes: Classes,
     /// Whether a transaction may begin without committing at once.
     may_split: bool,
+    /// Whether transactions come in the order in which they asked to commit, where they can, those of unknown outcome too.
+    follows_times: bool,
     /// For each transaction how many were left when a place for it was looked for in vain.
     tried_with: Vec<usize>,
     /// The order so far, if transactions were put back into it.
@@ -136,7 +146,12 @@ struct Schedule<'s, 'a> {
 }
 
 impl<'s, 'a> Schedule<'s, 'a> {
-    fn new(problem: &'s Problem<'a>, known: &KnownGraph, timeline: &'s Timeline) -> Self {
+    fn new(
+        problem: &'s Problem<'a>,
+        known: &KnownGraph,
+        timeline: &'s Timeline,
+        follows_times: bool,
+    ) -> Self {
         let txn_count = problem.history.txn_count();
         let keys = problem.history.keys().len();
         let successors = Flat::successors(&known.graph);
@@ -146,9 +161,13 @@ impl<'s, 'a> Schedule<'s, 'a> {
             floor: vec![0; successors.node_count()],
             successors,
             may_split: false,
+            follows_times,
             past: None,
             tried_with: vec![usize::MAX; txn_count],
-            hints: guess::hints(problem),
+            hints: match follows_times {
+                true => guess::request_hints(problem),
+                false => guess::hints(problem),
+            },
             holder: vec![INITIAL; keys],
             claims: vec![0; keys],
             pending: vec![0; classes.count],
@@ -178,20 +197,30 @@ impl<'s, 'a> Schedule<'s, 'a> {
         for txn in problem.history.txns() {
             match problem.status[txn.index()] {
                 Status::In => self.left += 1,
+                Status::Maybe if self.follows_times => {
+                    self.count_copies(txn, 1);
+                    continue;
+                }
                 _ => continue,
             }
             for read in problem.index.reads_of(txn) {
                 self.pending[self.classes.of_read(read) as usize] += 1;
             }
-            for write in problem.index.writes_of(txn) {
-                let key = problem.index.writes()[write].key;
-                for class in self.classes.of_holder(key, write as u32) {
-                    self.copies[class as usize] += 1;
-                }
-            }
+            self.count_copies(txn, 1);
         }
         let size = self.before.len() + problem.index.reads().len() + problem.index.writes().len();
         self.effort = EFFORT * (size + 16);
+    }
+
+    /// Counts the writes of a transaction as still to come, or no longer.
+    fn count_copies(&mut self, txn: TxnId, change: i32) {
+        for write in self.problem.index.writes_of(txn) {
+            let key = self.problem.index.writes()[write].key;
+            for class in self.classes.of_holder(key, write as u32) {
+                let copies = &mut self.copies[class as usize];
+                *copies = copies.wrapping_add_signed(change);
+            }
+        }
     }
 
     /// Runs until every transaction came, which is true, or none can.
@@ -208,7 +237,8 @@ impl<'s, 'a> Schedule<'s, 'a> {
                 return Err(limit);
             }
             let is_going_on = self.left > 0
-                && (self.take_a_writer()
+                && ((self.follows_times && self.take_an_early_unknown())
+                    || self.take_a_writer()
                     || self.begin_one()
                     || self.take_an_unknown()
                     || self.skip_an_unknown()
@@ -325,7 +355,8 @@ impl<'s, 'a> Schedule<'s, 'a> {
         let mut best: Option<(i64, u64, u32)> = None;
         let candidates: Vec<(u64, u32)> = self.ready.iter().take(LOOKED_AT).copied().collect();
         for (number, (hint, txn)) in candidates.into_iter().enumerate() {
-            if number >= ENOUGH && best.is_some_and(|(least, ..)| least <= 0) {
+            let is_enough = number >= ENOUGH && best.is_some_and(|(least, ..)| least <= 0);
+            if is_enough || (self.follows_times && best.is_some()) {
                 break;
             }
             match self.cost(TxnId(txn)) {
@@ -359,7 +390,6 @@ impl<'s, 'a> Schedule<'s, 'a> {
         for write in index.writes_of(txn) {
             let key = index.writes()[write].key;
             let holder = self.holder[key.index()];
-            let own = self.own_class(txn, key);
             let is_claimed = self.claims[key.index()] > u32::from(self.place[txn.index()] == Place::Begun);
             if is_claimed && self.problem.shape.writers_exclude() {
                 self.lists.enter(2 * self.classes.count, txn);
@@ -367,7 +397,8 @@ impl<'s, 'a> Schedule<'s, 'a> {
             }
             let mut blocking = None;
             for class in self.classes.of_holder(key, holder) {
-                let others = self.pending[class as usize] - u32::from(own == Some(class));
+                let own = self.own_reads(txn, class);
+                let others = self.pending[class as usize] - own;
                 let is_same = self.classes.of_holder(key, write as u32).any(|new| new == class);
                 if is_same || others == 0 {
                     continue;
@@ -375,7 +406,7 @@ impl<'s, 'a> Schedule<'s, 'a> {
                 if self.copies[class as usize] == 0 {
                     blocking = Some(class);
                 }
-                cost += i64::from(self.wanted[class as usize] - u32::from(own == Some(class))) * 4 + 1;
+                cost += i64::from(self.wanted[class as usize] - own) * 4 + 1;
             }
             self.effort = self.effort.saturating_sub(2);
             if let Some(class) = blocking {
@@ -393,14 +424,13 @@ impl<'s, 'a> Schedule<'s, 'a> {
         Cost::Is(cost)
     }
 
-    /// The class of a transaction's own read of a key, if it is still to come.
-    fn own_class(&self, txn: TxnId, key: history::KeyId) -> Option<u32> {
-        if self.place[txn.index()] == Place::Begun {
-            return None;
+    /// How many reads of a class are a transaction's own and still to come; a range may read a key once more.
+    fn own_reads(&self, txn: TxnId, class: u32) -> u32 {
+        if self.place[txn.index()] == Place::Begun || !self.problem.is_in(txn) {
+            return 0;
         }
-        let mut reads = self.problem.index.reads_of(txn);
-        let own = reads.find(|&read| self.problem.index.reads()[read].key == key);
-        own.map(|read| self.classes.of_read(read))
+        let reads = self.problem.index.reads_of(txn);
+        reads.filter(|&read| self.classes.of_read(read) == class).count() as u32
     }
 
     /// Whether the reads of a ready transaction still see what is there; if not, it waits again.
@@ -490,12 +520,7 @@ impl<'s, 'a> Schedule<'s, 'a> {
         self.open.remove(&(self.hints[shape.begin(txn) as usize], txn.0));
         self.place[txn.index()] = Place::Done;
         self.left -= 1;
-        for write in self.problem.index.writes_of(txn) {
-            let key = self.problem.index.writes()[write].key;
-            for class in self.classes.of_holder(key, write as u32) {
-                self.copies[class as usize] -= 1;
-            }
-        }
+        self.count_copies(txn, -1);
         self.finish(shape.commit(txn), label);
     }
 
@@ -515,7 +540,7 @@ impl<'s, 'a> Schedule<'s, 'a> {
             let class = self.classes.of_read(read) as usize;
             self.pending[class] -= 1;
             self.wanted[class] -= 1;
-            if self.pending[class] <= 1 {
+            if self.pending[class] <= FEW_READS {
                 self.wake_blocked(class);
             }
         }
@@ -530,13 +555,14 @@ impl<'s, 'a> Schedule<'s, 'a> {
     /// The writes of a transaction take effect: transactions that waited for one of its values are tried again.
     fn write(&mut self, txn: TxnId) {
         let index = self.problem.index;
-        let is_counted = self.problem.is_in(txn);
+        if self.follows_times || self.problem.is_in(txn) {
+            self.count_copies(txn, -1);
+        }
         let mut woken = Vec::new();
         for write in index.writes_of(txn) {
             let key = index.writes()[write].key;
             self.holder[key.index()] = write as u32;
             for class in self.classes.of_holder(key, write as u32) {
-                self.copies[class as usize] -= u32::from(is_counted);
                 self.lists.take(class as usize, &mut woken);
             }
         }
@@ -590,6 +616,22 @@ impl<'s, 'a> Schedule<'s, 'a> {
         self.optional.insert((self.hints[self.problem.shape.begin(txn) as usize], txn.0));
     }
 
+    /// Runs a transaction of unknown outcome that ended before every writer that may come next, if it can come now.
+    fn take_an_early_unknown(&mut self) -> bool {
+        let next = self.ready.first().map_or(u64::MAX, |&(hint, _)| hint);
+        let early = self.optional.iter().take_while(|&&(hint, _)| hint < next);
+        let candidates: Vec<(u64, u32)> = early.take(ENOUGH).copied().collect();
+        self.spend(candidates.len());
+        let found = candidates.into_iter().find(|&(_, txn)| {
+            let txn = TxnId(txn);
+            self.may_still_come(txn) && self.may_overwrite(txn) && self.unseen(txn).is_none()
+        });
+        let Some((hint, txn)) = found else { return false };
+        self.optional.remove(&(hint, txn));
+        self.come(TxnId(txn));
+        true
+    }
+
     /// Runs a transaction of unknown outcome: one that wrote what another waits for, or else the first that can come.
     fn take_an_unknown(&mut self) -> bool {
         let candidates: Vec<(u64, u32)> = self.optional.iter().take(4 * LOOKED_AT).copied().collect();
@@ -637,10 +679,9 @@ impl<'s, 'a> Schedule<'s, 'a> {
         let index = self.problem.index;
         index.writes_of(txn).all(|write| {
             let key = index.writes()[write].key;
-            let (holder, own) = (self.holder[key.index()], self.own_class(txn, key));
+            let holder = self.holder[key.index()];
             let is_needed = |class: u32| {
-                self.copies[class as usize] == 0
-                    && self.pending[class as usize] > u32::from(own == Some(class))
+                self.copies[class as usize] == 0 && self.pending[class as usize] > self.own_reads(txn, class)
             };
             self.claims[key.index()] == 0 && !self.classes.of_holder(key, holder).any(is_needed)
         })
@@ -652,6 +693,9 @@ impl<'s, 'a> Schedule<'s, 'a> {
         let txn = TxnId(txn);
         let shape = self.problem.shape;
         self.place[txn.index()] = Place::Done;
+        if self.follows_times {
+            self.count_copies(txn, -1);
+        }
         self.finish(shape.begin(txn), self.floor[shape.begin(txn) as usize]);
         if shape.events == 2 {
             self.released.retain(|&node| node != shape.commit(txn));

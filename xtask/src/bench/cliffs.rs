@@ -53,7 +53,7 @@ const CASES: [Case; 41] = [
     Case(Hostile::OneReaderEach(10_000), "snapshot-isolation", &[], "", false),
     Case(Hostile::TwoAndTwo { sessions: 8, txns: 12 }, SNAPSHOT, &[], "50 ms", true),
     Case(Hostile::TwoAndTwo { sessions: 8, txns: 120 }, SNAPSHOT, &[], "", false),
-    Case(Hostile::Additions, "strict-serializable", &[], "50 ms", true),
+    Case(Hostile::Additions, SESSION, &[], "50 ms", true),
     Case(Hostile::UnknownChain(12_000), SESSION, &["--threads", "2"], "", true),
     Case(Hostile::UnknownChain(120_000), SESSION, &["--threads", "2"], "", false),
     Case(Hostile::SessionBreaks(50), PLAIN, &[], "", true),

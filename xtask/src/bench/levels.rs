@@ -63,6 +63,73 @@ const SNAPSHOT: [Case; 13] = [
     Case(Source::Generated(&["--workload", "range-idh", "--level", "snapshot"]), "strong-si", "500 ms"),
 ];
 
+/// A million operations of transactions of twenty on keys that are chosen by Zipf's law, from a store of this level.
+macro_rules! zipf {
+    ($level:literal) => {
+        Source::Generated(&[
+            "--level",
+            $level,
+            "--transactions",
+            "50000",
+            "--operations",
+            "20",
+            "--sessions",
+            "50",
+            "--keys",
+            "100000",
+            "--distribution",
+            "zipf:1",
+            "--no-times",
+            "--no-aborted",
+        ])
+    };
+}
+
+const WEAK: [Case; 16] = [
+    Case(small("fig5/BL-1k.bincode"), "causal", ""),
+    Case(zipf!("causal"), "read-committed", "300 ms, 80 MB"),
+    Case(zipf!("causal"), "read-atomic", "300 ms, 80 MB"),
+    Case(zipf!("causal"), "causal", "300 ms, 80 MB"),
+    Case(zipf!("read-atomic"), "read-committed", "300 ms, 80 MB"),
+    Case(zipf!("read-atomic"), "read-atomic", "300 ms, 80 MB"),
+    Case(zipf!("read-atomic"), "causal", "300 ms, 80 MB"),
+    Case(zipf!("read-committed"), "read-committed", "300 ms, 80 MB"),
+    Case(zipf!("read-committed"), "read-atomic", "300 ms, 80 MB"),
+    Case(zipf!("read-committed"), "causal", "300 ms, 80 MB"),
+    Case(shared("fig13/HD-10k.bincode"), "read-committed", "300 ms"),
+    Case(shared("fig13/HD-10k.bincode"), "read-atomic", "300 ms"),
+    Case(shared("fig13/HD-10k.bincode"), "causal", "300 ms"),
+    Case(shared("fig13/HD-10k.bincode"), "parallel-si", "300 ms"),
+    Case(
+        Source::Generated(&["--level", "parallel-snapshot", "--transactions", "100000", "--no-times"]),
+        "parallel-si",
+        "5 s",
+    ),
+    Case(
+        Source::Generated(&[
+            "--level",
+            "causal",
+            "--transactions",
+            "500000",
+            "--operations",
+            "20",
+            "--sessions",
+            "100",
+            "--keys",
+            "1000000",
+            "--no-times",
+            "--no-aborted",
+        ]),
+        "causal",
+        "4 s, 700 MB",
+    ),
+];
+
+/// `cargo xtask bench weak`.
+pub fn weak(bench: &Bench) -> Done {
+    decide(bench, &WEAK)
+}
+
 /// `cargo xtask bench serializable`.
 pub fn serializable(bench: &Bench) -> Done {
     decide(bench, &SERIALIZABLE)

@@ -4,6 +4,7 @@
 //! the kernel counts the peak of the process (`VmHWM`). Times are the median of five runs. Histories come from
 //! `../shared/histories` where that is there, and from `isoscope generate`; the latter are kept in `target/bench`.
 
+mod append;
 mod cliffs;
 mod formats;
 mod history;
@@ -22,10 +23,12 @@ use std::path::PathBuf;
 use crate::run::{Done, cargo, expect_success, target};
 
 /// The names of the suites.
-pub const SUITES: [&str; 10] = [
+pub const SUITES: [&str; 12] = [
+    "append",
     "formats",
     "serializable",
     "snapshot",
+    "weak",
     "predicates",
     "ablation",
     "reject",
@@ -84,9 +87,11 @@ impl Bench {
     fn suite(&self, name: &str) -> Done {
         println!("\n## {name}\n");
         match name {
+            "append" => append::run(self),
             "formats" => formats::run(self),
             "serializable" => levels::serializable(self),
             "snapshot" => levels::snapshot(self),
+            "weak" => levels::weak(self),
             "predicates" => predicates::run(self),
             "ablation" => levels::ablation(self),
             "reject" => reject::run(self),

@@ -33,9 +33,18 @@ pub fn packages(service: Service) -> Done {
     if missing.is_empty() {
         return Ok(());
     }
-    println!("installing {}", missing.join(", "));
+    debian_packages(&missing)
+}
+
+/// Installs packages with apt, which must be there and allowed.
+pub fn debian_packages(packages: &[&str]) -> Done {
+    if !Path::new("/usr/bin/apt-get").exists() || !is_root() {
+        let packages = packages.join(" ");
+        return Err(format!("{packages} not found; on Debian, as root, run: apt-get install {packages}"));
+    }
+    println!("installing {}", packages.join(", "));
     expect_success(apt().arg("update"))?;
-    expect_success(apt().args(["install", "--yes", "--no-install-recommends"]).args(&missing))
+    expect_success(apt().args(["install", "--yes", "--no-install-recommends"]).args(packages))
 }
 
 /// Whether the packages are there or can be installed; the error says what to do.

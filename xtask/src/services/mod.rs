@@ -8,7 +8,7 @@
 //! The servers forget to sync: a killed process loses nothing, a machine that loses power may lose everything.
 
 mod galera;
-mod install;
+pub mod install;
 mod mariadb;
 mod postgres;
 mod process;

@@ -4,6 +4,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use certify::text::{self, TextCertificate, TextDocument};
 use certify::{Certificate, Document, Level};
 use clap::Args;
 use serde_json::json;
@@ -17,6 +18,8 @@ use crate::progress::Progress;
 use crate::report::json::print_value;
 use crate::screen::Screen;
 use crate::terminal::visible;
+use crate::watch::{Watch, nothing_known, watched};
+use isoscope::Limits;
 use isoscope::units::{self, counted, exact_duration};
 
 /// The flags of `certify`.
@@ -45,20 +48,38 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(Failure::new("history and certificate cannot both be standard input"));
     }
     let limits = arguments.limits.start()?;
-    let progress = Progress::start("reading");
-    let document = read(&arguments.certificate)?;
+    let progress = Progress::start(&format!("reading {}", arguments.certificate.display()));
+    watched(&limits, nothing_known(&limits, &progress), |watch| {
+        let bytes = read_bytes(&arguments.certificate, &limits)?;
+        if let Some(document) = text::read(&bytes).map_err(|error| about(&arguments.certificate, &error))? {
+            return check_text(arguments, document, &limits, &progress, watch);
+        }
+        let checked = check(arguments, &bytes, &limits, &progress);
+        watch.answer();
+        progress.end();
+        let (subject, document) = checked?;
+        print(arguments, &subject, &document)
+    })
+}
+
+/// Reads the history and has the certificate checked.
+fn check(
+    arguments: &Arguments,
+    bytes: &[u8],
+    limits: &Limits,
+    progress: &Progress,
+) -> Result<(Subject, Document), Failure> {
+    let document = certify::read(bytes).map_err(|error| about(&arguments.certificate, &error))?;
     refuse_unexpected(arguments, &document.level)?;
-    let subject = Subject::read(&arguments.input, &limits)?;
+    progress.set(&format!("reading {}", arguments.input.name()));
+    let subject = Subject::read(&arguments.input, limits)?;
     progress.set("checking the certificate");
-    let (subject, document, checked) = limits.bound("checking the certificate", move || {
-        let checked = document.check(&subject.history);
-        (subject, document, checked)
-    })?;
-    drop(progress);
+    let checked = document.check(&subject.history);
+    progress.end();
     subject.warn();
     let name = arguments.certificate.display();
     checked.map_err(|error| Failure::new(format!("{name}: {}", visible(&error.to_string()))))?;
-    print(arguments, &subject, &document)
+    Ok((subject, document))
 }
 
 /// Refuses a certificate that is about another question than the command line states.
@@ -90,15 +111,104 @@ fn name_of(level: &Level) -> &'static str {
     level.name().unwrap_or("a level without a name")
 }
 
-fn read(path: &Path) -> Result<Document, Failure> {
+/// Checks a certificate of a level that is given by its text.
+fn check_text(
+    arguments: &Arguments,
+    document: TextDocument,
+    limits: &Limits,
+    progress: &Progress,
+    watch: &Watch,
+) -> Result<Exit, Failure> {
+    let level = text_of(arguments, &document)?;
+    let subject = Subject::read(&arguments.input, limits)?;
+    progress.set("checking the certificate");
+    let checked = document.check(&subject.history, &level);
+    watch.answer();
+    progress.end();
+    subject.warn();
+    checked.map_err(|error| about(&arguments.certificate, &error))?;
+    let (exit, verdict, size) = match &document.certificate {
+        TextCertificate::Holds { order, .. } => {
+            (Exit::Holds, "holds", format!("an order of {}", counted(order.len(), "transaction")))
+        }
+        TextCertificate::Violated { txns } => (
+            Exit::Violated,
+            "violated",
+            format!("a contradiction among {}", counted(txns.len(), "transaction")),
+        ),
+    };
+    if arguments.output.json {
+        print_value(&json!({
+            "history": subject.json(),
+            "certificate": {
+                "file": arguments.certificate.display().to_string(),
+                "level": document.level,
+                "clock_skew": 0,
+                "verdict": verdict,
+                "is_valid": true,
+            },
+        }))?;
+    } else {
+        let mut out = Screen::stdout();
+        writeln!(out, "{}\n", subject.headline())?;
+        writeln!(out, "  {verdict:<10} {}, proved by {size}", visible(&document.level))?;
+        out.flush()?;
+    }
+    Ok(exit)
+}
+
+/// The text of the level that a certificate is about: the one that the command line names, or a shipped one.
+fn text_of(arguments: &Arguments, document: &TextDocument) -> Result<spec::Level, Failure> {
+    let asked = level_files::asked(&[arguments.level.clone().unwrap_or_else(|| document.level.clone())]);
+    let asked = asked.map_err(|failure| match arguments.level {
+        Some(_) => failure,
+        None => Failure::new(format!(
+            "{}: the certificate is about the level {:?}, which isoscope does not ship: give its text with --level \
+             FILE.iso",
+            arguments.certificate.display(),
+            document.level
+        )),
+    })?;
+    let Some(level) = asked.only_text() else {
+        return Err(Failure::new(
+            "--level names several levels: name the one of the certificate, as FILE.iso:NAME",
+        ));
+    };
+    if level.name != document.level {
+        return Err(Failure::new(format!(
+            "{}: expected a certificate for {}, found one for {}",
+            arguments.certificate.display(),
+            level.name,
+            document.level
+        )));
+    }
+    Ok(level.clone())
+}
+
+fn about(path: &Path, error: &certify::Error) -> Failure {
+    Failure::new(format!("{}: {}", path.display(), visible(&error.to_string())))
+}
+
+/// The most bytes that a certificate may have where memory is not limited.
+const LARGEST_CERTIFICATE: u64 = 4 << 30;
+
+fn read_bytes(path: &Path, limits: &Limits) -> Result<Vec<u8>, Failure> {
+    let most = limits.memory().unwrap_or(LARGEST_CERTIFICATE);
     let mut bytes = Vec::new();
     match is_dash(path) {
-        true => io::stdin().lock().read_to_end(&mut bytes).map(drop),
-        false => std::fs::File::open(path).and_then(|mut file| file.read_to_end(&mut bytes).map(drop)),
+        true => io::stdin().lock().take(most + 1).read_to_end(&mut bytes),
+        false => std::fs::File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes)),
     }
     .map_err(|error| Failure::about(path, &error))?;
-    certify::read(&bytes)
-        .map_err(|error| Failure::new(format!("{}: {}", path.display(), visible(&error.to_string()))))
+    if bytes.len() as u64 > most {
+        let sentence = format!(
+            "{}: the certificate has more than {}; --memory-limit SIZE allows as much",
+            path.display(),
+            units::size(most)
+        );
+        return Err(Failure::new(sentence));
+    }
+    Ok(bytes)
 }
 
 fn print(arguments: &Arguments, subject: &Subject, document: &Document) -> Result<Exit, Failure> {

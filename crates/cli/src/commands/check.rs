@@ -1,14 +1,18 @@
 //! `isoscope check`: reads, asks, explains, reports.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use certify::Fingerprint;
+use certify::text::{self, TextDocument};
 use clap::Args;
 use history::{Clock, Index};
-use isoscope::{Asked, Check, Limits, Monitor, Stages, limits, units};
+use isoscope::{Asked, Check, Limit, Monitor, Stages, Witness, limits, units};
 
+use super::anomalies;
 use crate::args::{InputArguments, LimitArguments, OutputArguments};
+use crate::baseline::Baseline;
 use crate::exit::{Exit, Failure};
 use crate::files::{flags, is_stdout, keep_apart, named, write_whole};
 use crate::load::Subject;
@@ -16,6 +20,7 @@ use crate::progress::{Progress, Watched};
 use crate::report::{self, Report, RunStats};
 use crate::screen::{Form, say};
 use crate::terminal::visible;
+use crate::watch::watched;
 use crate::{interrupt, level_files, refused};
 
 /// The flags of `check`.
@@ -26,6 +31,12 @@ pub struct Arguments {
     /// The levels to decide, by name or alias or as a file FILE.iso; without it all, strongest first
     #[arg(short, long = "level", value_name = "NAME", value_delimiter = ',')]
     levels: Vec<String>,
+    /// List the classes of anomalies that occur, each with its smallest witness, instead of deciding levels
+    #[arg(long, conflicts_with_all = ["levels", "certificate", "junit", "sarif", "markdown"])]
+    anomalies: bool,
+    /// Ask for these classes of anomalies, such as G0,G1a, instead of levels
+    #[arg(long, value_name = "CLASS", value_delimiter = ',', conflicts_with_all = ["levels", "certificate", "junit", "sarif", "markdown"])]
+    anomaly: Vec<String>,
     /// How far apart the clocks of two clients may be, such as 5ms, for the levels of real time
     #[arg(long, value_name = "DURATION", value_parser = units::parse_duration)]
     clock_skew: Option<Duration>,
@@ -43,6 +54,15 @@ pub struct Arguments {
     /// Write a Markdown summary to this file (- for standard output, instead of the text)
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
+    /// Write a report with a picture of each violation to this HTML file (- for standard output, instead of the text)
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Accept the anomalies that this file lists, and fail on others only
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Write the anomalies that were found to this file, as --baseline reads it
+    #[arg(long, value_name = "FILE")]
+    write_baseline: Option<PathBuf>,
     /// Report time and counts of every stage, and the peak of memory
     #[arg(long)]
     stats: bool,
@@ -66,30 +86,54 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     arguments.keep_apart()?;
     let stages = parse_stages(&arguments.without)?;
-    let asked = level_files::asked(&arguments.levels)?;
-    if arguments.certificate.is_some() && !asked.is_one_with_engine() {
-        return Err(Failure::new(
-            "--certificate is the proof of one answer: name one level that has an engine with --level",
-        ));
+    if arguments.anomalies || !arguments.anomaly.is_empty() {
+        return run_anomalies(arguments);
     }
+    let baseline = arguments.baseline.as_deref().map(Baseline::read).transpose()?;
     let limits = arguments.limits.start()?;
     let progress = Progress::start(&format!("reading {}", arguments.input.name()));
-    let prepared = Prepared::read(arguments, &limits, &progress);
-    if let (Err(Failure::Limit(sentence)), true) = (&prepared, arguments.output.json) {
-        drop(progress);
-        return report::json::undecided_without_history(&arguments.input.name(), &asked, sentence);
+    let question = Question {
+        arguments,
+        baseline,
+        stages,
+        monitor: Watched::new(&limits, &progress),
+        asked: OnceLock::new(),
+        subject: OnceLock::new(),
+        index: OnceLock::new(),
+    };
+    watched(
+        &limits,
+        |limit| question.report_late(limit),
+        |watch| {
+            let answered = question.answer();
+            watch.answer();
+            question.report(answered)
+        },
+    )
+}
+
+/// The exit code if known anomalies are accepted; new ones are named on standard error.
+fn judge_by(baseline: &Baseline, report: &Report<'_>) -> Exit {
+    let unknown = baseline.unknown(&report.witnesses);
+    unknown.iter().for_each(|known| say(&format!("new: {}", known.shown())));
+    let is_undecided = report.answers.iter().any(|answer| answer.decision.is_undecided());
+    match (report.exit(), unknown.is_empty()) {
+        (Exit::Violated, true) if report.witnesses.is_empty() => Exit::Violated,
+        (Exit::Violated, true) if is_undecided => Exit::Undecided,
+        (Exit::Violated, true) => Exit::Holds,
+        (exit, _) => exit,
     }
-    let prepared = prepared?;
-    let report = prepared.report(arguments, asked, stages, &limits, &progress);
-    drop(progress);
-    // What is odd about the input may be why it cannot be asked.
-    prepared.subject.warn();
-    let report = report?;
-    if let Some(file) = &arguments.certificate {
-        write_certificate(file, &report)?;
-    }
-    write_reports(arguments, &report)?;
-    Ok(report.exit())
+}
+
+/// Looks for classes of anomalies instead of deciding levels.
+fn run_anomalies(arguments: &Arguments) -> Result<Exit, Failure> {
+    let wanted = anomalies::parse(&arguments.anomaly)?;
+    let limits = arguments.limits.start()?;
+    let subject = Subject::read(&arguments.input, &limits)?;
+    subject.warn();
+    let skew = skew_of(arguments.clock_skew, &subject)?;
+    let skew = i64::try_from(skew.as_nanos()).unwrap_or(i64::MAX);
+    anomalies::run(subject, wanted, skew, arguments.output.json, &limits)
 }
 
 impl Arguments {
@@ -102,64 +146,126 @@ impl Arguments {
             ("--junit", &self.junit),
             ("--sarif", &self.sarif),
             ("--markdown", &self.markdown),
+            ("--html", &self.html),
+            ("--write-baseline", &self.write_baseline),
         ];
+        inputs.extend(flags([("--baseline", &self.baseline)]));
         keep_apart(&inputs, &flags(outputs))
     }
 }
 
-/// A history that is ready to be asked about.
-struct Prepared {
-    subject: Subject,
-    index: Index,
-    index_time: Duration,
+/// What is asked, and what is known so far: a limit may end the command at any moment, and then this is reported.
+struct Question<'a> {
+    arguments: &'a Arguments,
+    baseline: Option<Baseline>,
+    stages: Stages,
+    monitor: Watched<'a>,
+    asked: OnceLock<Asked>,
+    subject: OnceLock<Subject>,
+    index: OnceLock<(Index, Duration)>,
 }
 
-impl Prepared {
-    fn read(arguments: &Arguments, limits: &Limits, progress: &Progress) -> Result<Self, Failure> {
-        let subject = Subject::read(&arguments.input, limits)?;
-        progress.set("indexing");
+impl Question<'_> {
+    /// Reads, indexes and decides.
+    fn answer(&self) -> Result<(isoscope::Report, Vec<Witness>), Failure> {
+        let asked = level_files::asked(&self.arguments.levels)?;
+        if self.arguments.certificate.is_some() && !asked.is_one() {
+            return Err(Failure::new(
+                "--certificate is the proof of one answer: name one level with --level",
+            ));
+        }
+        let asked = self.asked.get_or_init(|| asked);
+        let read = Subject::read(&self.arguments.input, self.monitor.limits)?;
+        let subject = self.subject.get_or_init(|| read);
+        self.monitor.stage("indexing");
         let started = Instant::now();
-        let (subject, index) = limits.bound("indexing the history", move || {
-            let index = Index::of(&subject.history);
-            (subject, index)
-        })?;
-        Ok(Self { subject, index, index_time: started.elapsed() })
+        let index = Index::of(&subject.history);
+        let (index, _) = self.index.get_or_init(|| (index, started.elapsed()));
+        let check = self.check(subject, asked)?.index(index);
+        let needs = [&self.arguments.html, &self.arguments.baseline, &self.arguments.write_baseline];
+        let with_witnesses = needs.into_iter().any(Option::is_some);
+        let decided = interrupt::while_deciding(|| {
+            let report = check.run()?;
+            let witnesses = if with_witnesses { check.witnesses(&report.answers)? } else { Vec::new() };
+            Ok((report, witnesses))
+        });
+        decided.map_err(|error| refused::failure(subject, error))
     }
 
-    fn report(
+    fn check<'s>(&'s self, subject: &'s Subject, asked: &Asked) -> Result<Check<'s>, Failure> {
+        Ok(Check::new(&subject.history)
+            .levels(asked.clone())
+            .monitor(&self.monitor)
+            .seed(self.arguments.seed)
+            .stages(self.stages)
+            .clock_skew(skew_of(self.arguments.clock_skew, subject)?)
+            .threads(usize::from(self.arguments.threads))
+            .certify(!self.arguments.no_certify))
+    }
+
+    /// Reports what was answered, or why nothing was.
+    fn report(&self, answered: Result<(isoscope::Report, Vec<Witness>), Failure>) -> Result<Exit, Failure> {
+        self.monitor.progress.end();
+        // A warning about the input may explain the failure.
+        if let Some(subject) = self.subject.get() {
+            subject.warn();
+        }
+        match (answered, self.subject.get()) {
+            (Ok((report, witnesses)), Some(subject)) => self.report_answers(subject, report, witnesses),
+            (Err(Failure::Limit(sentence)), None) if self.arguments.output.json => {
+                let asked = self.asked.get().cloned().unwrap_or_default();
+                report::json::undecided_without_history(&self.arguments.input.name(), &asked, &sentence)
+            }
+            (Err(failure), _) => Err(failure),
+            (Ok(_), None) => Err(Failure::new("isoscope failed: it decided about no history")),
+        }
+    }
+
+    fn report_answers(
         &self,
-        arguments: &Arguments,
-        asked: Asked,
-        stages: Stages,
-        limits: &Limits,
-        progress: &Progress,
-    ) -> Result<Report<'_>, Failure> {
-        let monitor = Watched { limits, progress };
-        let check = Check::new(&self.subject.history)
-            .index(&self.index)
-            .levels(asked)
-            .monitor(&monitor)
-            .seed(arguments.seed)
-            .stages(stages)
-            .clock_skew(skew_of(arguments.clock_skew, &self.subject)?)
-            .threads(usize::from(arguments.threads))
-            .certify(!arguments.no_certify);
-        let report = interrupt::while_deciding(|| check.run());
-        let report = report.map_err(|error| refused::failure(&self.subject, error))?;
-        Ok(Report {
-            subject: &self.subject,
+        subject: &Subject,
+        report: isoscope::Report,
+        witnesses: Vec<Witness>,
+    ) -> Result<Exit, Failure> {
+        let report = Report {
+            witnesses,
+            subject,
             answers: report.answers,
             not_asked: report.not_asked,
-            stats: arguments.stats.then(|| self.stats(limits)),
-        })
+            stats: self.arguments.stats.then(|| self.stats(subject)),
+        };
+        if let Some(file) = &self.arguments.certificate {
+            write_certificate(file, &report)?;
+        }
+        write_reports(self.arguments, &report)?;
+        if let Some(file) = &self.arguments.write_baseline {
+            Baseline::of(&report.witnesses).write(file)?;
+        }
+        match &self.baseline {
+            Some(baseline) => Ok(judge_by(baseline, &report)),
+            None => Ok(report.exit()),
+        }
     }
 
-    fn stats(&self, limits: &Limits) -> RunStats {
+    /// Reports what is known when a limit ends the command.
+    fn report_late(&self, limit: Limit) -> Result<Exit, Failure> {
+        if let (Some(subject), Some(asked)) = (self.subject.get(), self.asked.get()) {
+            let check = self.check(subject, asked)?;
+            let report = check.unfinished(self.monitor.answers(), limit);
+            let report = report.map(|report| (report, Vec::new()));
+            return self.report(report.map_err(|error| refused::failure(subject, error)));
+        }
+        let (sentence, stage) = (self.monitor.sentence(limit), self.monitor.progress.stage());
+        self.report(Err(Failure::Limit(format!("{sentence} while {stage}"))))
+    }
+
+    fn stats(&self, subject: &Subject) -> RunStats {
+        let index_time = self.index.get().map_or(Duration::ZERO, |(_, time)| *time);
         RunStats {
-            read_ms: units::milliseconds(self.subject.read_time),
-            index_ms: units::milliseconds(self.index_time),
-            total_ms: units::milliseconds(limits.elapsed()),
-            history_bytes: self.subject.history.heap_bytes() as u64,
+            read_ms: units::milliseconds(subject.read_time),
+            index_ms: units::milliseconds(index_time),
+            total_ms: units::milliseconds(self.monitor.elapsed()),
+            history_bytes: subject.history.heap_bytes() as u64,
             peak_memory_bytes: limits::peak_bytes(),
         }
     }
@@ -177,7 +283,7 @@ fn parse_stages(without: &[String]) -> Result<Stages, Failure> {
 }
 
 /// The skew, which only clocks have.
-fn skew_of(skew: Option<Duration>, subject: &Subject) -> Result<Duration, Failure> {
+pub fn skew_of(skew: Option<Duration>, subject: &Subject) -> Result<Duration, Failure> {
     let skew = skew.unwrap_or_default();
     match subject.history.clock() {
         Clock::Position if !skew.is_zero() => Err(Failure::new(format!(
@@ -189,13 +295,20 @@ fn skew_of(skew: Option<Duration>, subject: &Subject) -> Result<Duration, Failur
 }
 
 fn write_certificate(file: &Path, report: &Report<'_>) -> Result<(), Failure> {
+    let fingerprint = Fingerprint::of(&report.subject.history);
+    let of_text = report.answers.iter().find_map(|answer| {
+        let certificate = answer.text_certificate.clone()?;
+        Some(TextDocument { certificate, level: answer.level.name().to_owned(), history: fingerprint })
+    });
+    if let Some(document) = of_text {
+        return write_whole(file, Form::Json, |mut out| Ok(text::write(&document, &mut out)?));
+    }
     let Some((level, certificate)) = report.answers.iter().find_map(|answer| answer.certificate.as_ref())
     else {
         let file = visible(&file.display().to_string());
         say(&format!("warning: {file} was not written, since the answer has no certificate"));
         return Ok(());
     };
-    let fingerprint = Fingerprint::of(&report.subject.history);
     write_whole(file, Form::Json, |mut out| Ok(certify::write(certificate, level, fingerprint, &mut out)?))
 }
 
@@ -205,6 +318,7 @@ fn write_reports(arguments: &Arguments, report: &Report<'_>) -> Result<(), Failu
         (&arguments.junit, Form::Text, report::junit::write as report::Writer),
         (&arguments.sarif, Form::Json, report::sarif::write),
         (&arguments.markdown, Form::Text, report::markdown::write),
+        (&arguments.html, Form::Text, report::html::write_report),
     ];
     for (file, form, write) in files {
         if let Some(file) = file {

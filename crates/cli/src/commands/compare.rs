@@ -16,6 +16,7 @@ use crate::level_files;
 use crate::progress::Progress;
 use crate::report::json::print_value;
 use crate::screen::{Form, Screen};
+use crate::watch::{nothing_known, watched};
 
 /// The flags of `compare`.
 #[derive(Args, Debug)]
@@ -44,17 +45,30 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let inputs: Vec<_> = level_files::inputs(&arguments.levels).collect();
     keep_apart(&inputs, &flags([("--svg", &arguments.svg), ("--dot", &arguments.dot)]))?;
-    let levels = find_all(&arguments.levels)?;
     let limits = arguments.limits.start()?;
     let progress = Progress::start("comparing");
+    watched(&limits, nothing_known(&limits, &progress), |watch| {
+        let compared = compare(arguments);
+        watch.answer();
+        progress.end();
+        match compared? {
+            Compared::Matrix(matrix) => print_matrix(arguments, &matrix),
+            Compared::Two(names, comparison) => print_comparison(arguments, &names, &comparison),
+        }
+    })
+}
+
+enum Compared {
+    Matrix(Matrix),
+    Two([String; 2], Box<Comparison>),
+}
+
+fn compare(arguments: &Arguments) -> Result<Compared, Failure> {
+    let levels = find_all(&arguments.levels)?;
     let (bounds, options) = (arguments.scope.bounds(), arguments.scope.options(false));
     if arguments.matrix {
-        let matrix = limits.bound("comparing", move || {
-            let levels: Vec<&Level> = levels.iter().collect();
-            synth::matrix(&levels, options, bounds)
-        })?;
-        drop(progress);
-        return print_matrix(arguments, &matrix);
+        let levels: Vec<&Level> = levels.iter().collect();
+        return Ok(Compared::Matrix(synth::matrix(&levels, options, bounds)));
     }
     let [first, second] = &levels[..] else {
         return Err(Failure::new(format!(
@@ -63,10 +77,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         )));
     };
     let names = [first.name.clone(), second.name.clone()];
-    let (first, second) = (first.clone(), second.clone());
-    let comparison = limits.bound("comparing", move || synth::compare(&first, &second, options, bounds))?;
-    drop(progress);
-    print_comparison(arguments, &names, &comparison)
+    Ok(Compared::Two(names, Box::new(synth::compare(first, second, options, bounds))))
 }
 
 fn print_comparison(

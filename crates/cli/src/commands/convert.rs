@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use drive::plant::{Planted, plant};
 use formats::{ErrorKind, Format, Warning, WriteOptions};
+use isoscope::Limits;
 use serde_json::json;
 
 use crate::args::{InputArguments, LimitArguments, OutputArguments, parse_format, parse_planted};
@@ -16,6 +17,7 @@ use crate::progress::Progress;
 use crate::report::json::print_value;
 use crate::screen::{Form, Screen, say};
 use crate::terminal::visible;
+use crate::watch::{nothing_known, watched};
 
 /// The flags of `convert`.
 #[derive(Args, Debug)]
@@ -49,18 +51,24 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     output.keep_apart(&[named("the history", &arguments.input.history)])?;
     let limits = arguments.limits.start()?;
     let progress = Progress::start(&format!("reading {}", arguments.input.name()));
-    let mut subject = Subject::read(&arguments.input, &limits)?;
-    if let Some(planted) = arguments.plant {
-        let with_anomaly = plant(&subject.history, planted, arguments.seed);
-        subject =
-            subject.with_history(with_anomaly.map_err(|error| Failure::new(error.to_string()))?.history);
-    }
-    progress.set("writing");
-    let options = WriteOptions { lossy: arguments.lossy };
-    let written = write_history(&subject, &output, &options);
-    drop(progress);
-    subject.warn();
-    output.report(&subject, &written?)
+    watched(&limits, nothing_known(&limits, &progress), |watch| {
+        let subject = read(arguments, &limits)?;
+        progress.set("writing");
+        let options = WriteOptions { lossy: arguments.lossy };
+        let written = write_history(&subject, &output, &options);
+        watch.answer();
+        progress.end();
+        subject.warn();
+        output.report(&subject, &written?)
+    })
+}
+
+/// The history, with the anomaly that is to be planted.
+fn read(arguments: &Arguments, limits: &Limits) -> Result<Subject, Failure> {
+    let subject = Subject::read(&arguments.input, limits)?;
+    let Some(planted) = arguments.plant else { return Ok(subject) };
+    let with_anomaly = plant(&subject.history, planted, arguments.seed);
+    Ok(subject.with_history(with_anomaly.map_err(|error| Failure::new(error.to_string()))?.history))
 }
 
 /// Where a history goes, and how.

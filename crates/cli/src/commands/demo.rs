@@ -4,6 +4,7 @@
 //! settings, and then a story of two doctors; what the story shows is checked, and put into words.
 
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -11,26 +12,32 @@ use databases::{Database, Setting};
 use formats::{Format, Temporary};
 use history::Summary;
 use isoscope::Check;
+use picture::Page;
 use probe::{Cell, Patience, Suite};
 use serde_json::json;
 
+use super::probe::html::table as html_table_of;
 use super::probe::{go_on, text, until_interrupted};
 use crate::args::OutputArguments;
 use crate::connect;
 use crate::exit::{Exit, Failure};
+use crate::files::{flags, keep_apart};
 use crate::interrupt;
 use crate::load::Subject;
 use crate::progress::Progress;
 use crate::refused;
 use crate::report::{self, Report};
 use crate::screen::Screen;
-use crate::terminal::{Style, Tone};
+use crate::terminal::{Style, Tone, visible};
 
 /// The flags of `demo`.
 #[derive(Args, Debug)]
 pub struct Arguments {
     #[command(flatten)]
     output: OutputArguments,
+    /// Write a report with tables and pictures to this HTML file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 }
 
 /// Two doctors are on call, and each may leave as long as the other stays.
@@ -62,15 +69,29 @@ const SQLITE: [&str; 2] = ["deferred", "immediate"];
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    keep_apart(&[], &flags([("--html", &arguments.html)]))?;
     let subject = subject()?;
     // From before its folder is there until it is removed.
     let tables = interrupt::while_deciding(|| tables(&subject))?;
-    let answered = Check::new(&subject.history).run();
-    let answered = answered.map_err(|error| refused::failure(&subject, error))?;
-    let report = Report { subject: &subject, answers: answered.answers, not_asked: Vec::new(), stats: None };
+    let check = Check::new(&subject.history);
+    let answered = check.run().map_err(|error| refused::failure(&subject, error))?;
+    let witnesses = check.witnesses(&answered.answers).map_err(|error| refused::failure(&subject, error))?;
+    let report = Report {
+        subject: &subject,
+        answers: answered.answers,
+        not_asked: Vec::new(),
+        stats: None,
+        witnesses,
+    };
+    if let Some(file) = &arguments.html {
+        let title = "isoscope demo".to_owned();
+        let page =
+            Page { title, tables: tables.iter().map(html_table).collect(), ..report::html::page(&report) };
+        report::html::write(file, &page)?;
+    }
     match arguments.output.json {
         true => print_json(&tables, &report)?,
-        false => print(&tables, &report)?,
+        false => print(&tables, &report, arguments.html.as_deref())?,
     }
     // The demonstration succeeded, whatever it found.
     Ok(Exit::Holds)
@@ -112,13 +133,17 @@ fn table(database: &dyn Database, names: &[&str], story: &Suite) -> Result<probe
     until_interrupted(|| probe::probe(database, suites, settings, patience, &mut |_, _| go_on()))
 }
 
+fn html_table(table: &probe::Report) -> picture::Table {
+    picture::Table { title: name_of(table), ..html_table_of(table, 0) }
+}
+
 fn print_json(tables: &[probe::Report], report: &Report<'_>) -> Result<(), Failure> {
     let mut value = report::json::value(report)?;
     value["databases"] = tables.iter().map(|table| super::probe::json::value(table, None)).collect();
     report::json::print_value(&json!(value))
 }
 
-fn print(tables: &[probe::Report], report: &Report<'_>) -> Result<(), Failure> {
+fn print(tables: &[probe::Report], report: &Report<'_>, html: Option<&Path>) -> Result<(), Failure> {
     let mut out = Screen::stdout();
     let style = Style::of_stdout();
     write_lines(INTRODUCTION, style, &mut out)?;
@@ -142,6 +167,14 @@ fn print(tables: &[probe::Report], report: &Report<'_>) -> Result<(), Failure> {
     report::text::write(report, style, &mut out)?;
     writeln!(out)?;
     write_lines(NEXT, style, &mut out)?;
+    match html {
+        Some(file) => {
+            writeln!(out, "The tables and the picture are in {}.", visible(&file.display().to_string()))?
+        }
+        None => {
+            writeln!(out, "`isoscope demo --html demo.html` writes all this as a report with a picture.")?
+        }
+    }
     Ok(out.flush()?)
 }
 

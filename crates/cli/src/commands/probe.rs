@@ -1,5 +1,6 @@
 //! `isoscope probe`: litmus schedules against every isolation setting of a database.
 
+pub mod html;
 pub mod json;
 mod markdown;
 mod table;
@@ -58,6 +59,9 @@ pub struct Arguments {
     /// After so many milliseconds without an answer a session waits, where the database does not tell
     #[arg(long, value_name = "MS", default_value_t = 150, value_parser = clap::value_parser!(u64).range(1..=60_000))]
     wait_ms: u64,
+    /// Write the table with all transcripts to this HTML file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Answer in Markdown
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
@@ -68,7 +72,7 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let urls = connect::urls(&arguments.urls)?;
-    keep_apart(&arguments.inputs(&urls), &flags([("--write-expect", &arguments.write_expect)]))?;
+    keep_apart(&arguments.inputs(&urls), &arguments.outputs())?;
     let expectation = arguments.expect.as_deref().map(read_expectation).transpose()?;
     let suites = suites(arguments)?;
     let database = connect::open(&urls)?;
@@ -81,6 +85,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some(file) = &arguments.write_expect {
         write_whole(file, Form::Text, |out| Ok(out.write_all(probe::expect::text_of(&report).as_bytes())?))?;
     }
+    if let Some(file) = &arguments.html {
+        crate::report::html::write(file, &html::page(&report))?;
+    }
     print(arguments, &report, differences.as_deref())?;
     match differences.is_some_and(|differences| !differences.is_empty()) {
         true => Ok(Exit::Violated),
@@ -89,6 +96,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 impl Arguments {
+    /// The files that are written.
+    fn outputs(&self) -> Vec<Named> {
+        flags([("--write-expect", &self.write_expect), ("--html", &self.html)])
+    }
+
     /// The files that are read.
     fn inputs(&self, urls: &[Url]) -> Vec<Named> {
         let schedules = self.schedules.iter().filter(|name| probe::built_in(name).is_none());

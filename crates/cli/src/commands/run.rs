@@ -99,6 +99,9 @@ pub struct Arguments {
     /// Where to write the history [default: a new file in the current folder, named after the run]
     #[arg(long, value_name = "FILE")]
     out: Option<String>,
+    /// Write a report with a picture of each violation to this HTML file; of several runs, the last one's
+    #[arg(long, value_name = "FILE", conflicts_with = "no_check")]
+    html: Option<PathBuf>,
     /// Only run and record
     #[arg(long)]
     no_check: bool,
@@ -118,9 +121,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let runs = all_options(arguments)?;
     keep_apart_all(arguments, &runs)?;
     for (place, options) in runs.iter().enumerate() {
-        let executed = execute::execute(options, &arguments.limits)?;
+        let executed = execute::execute(options, &arguments.limits, arguments.html.is_some())?;
         let answer = Answer::of(options, executed);
         exit = exit.graver(answer.exit());
+        if let Some(file) = &arguments.html {
+            answer.write_html(file)?;
+        }
         match arguments.output.json {
             true => answers.push(answer.json()?),
             false => answer.print(place > 0)?,
@@ -154,7 +160,7 @@ fn all_options(arguments: &Arguments) -> Result<Vec<Options>, Failure> {
 /// Refuses a run that would write its history over something that is read, or over that of another run.
 fn keep_apart_all(arguments: &Arguments, runs: &[Options]) -> Result<(), Failure> {
     let mut inputs = flags([("--config", &arguments.config)]);
-    let mut outputs = Vec::new();
+    let mut outputs = flags([("--html", &arguments.html)]);
     for (place, options) in runs.iter().enumerate() {
         inputs.extend(connect::files(&connect::urls(&options.db)?));
         inputs.extend(level_files::inputs(&options.levels));

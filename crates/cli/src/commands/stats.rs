@@ -11,16 +11,21 @@ use serde::Serialize;
 use crate::args::{InputArguments, LimitArguments, OutputArguments};
 use crate::exit::{Exit, Failure};
 use crate::load::{HistoryJson, Subject};
+use crate::power;
 use crate::progress::Progress;
 use crate::report::json::print_value;
 use crate::screen::Screen;
 use crate::terminal::{Style, Tone, visible};
+use crate::watch::{nothing_known, watched};
 
 /// The flags of `stats`.
 #[derive(Args, Debug)]
 pub struct Arguments {
     #[command(flatten)]
     input: InputArguments,
+    /// Judge how much the history could have shown, and say which option of `run` raises it
+    #[arg(long)]
+    power: bool,
     #[command(flatten)]
     output: OutputArguments,
     #[command(flatten)]
@@ -78,20 +83,21 @@ struct Contents {
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let limits = arguments.limits.start()?;
     let progress = Progress::start(&format!("reading {}", arguments.input.name()));
-    let subject = Subject::read(&arguments.input, &limits)?;
-    progress.set("counting");
-    let peak_memory_bytes = limits::peak_bytes();
-    let (subject, counted) = limits.bound("counting", move || {
+    watched(&limits, nothing_known(&limits, &progress), |watch| {
+        let subject = Subject::read(&arguments.input, &limits)?;
+        progress.set("counting");
+        let peak_memory_bytes = limits::peak_bytes();
         let counted = Counted::of(&subject.history);
-        (subject, counted)
-    })?;
-    drop(progress);
-    subject.warn();
-    match arguments.output.json {
-        true => print_json(&subject, counted, peak_memory_bytes)?,
-        false => print_text(&subject, &counted)?,
-    }
-    Ok(Exit::Holds)
+        watch.answer();
+        progress.end();
+        subject.warn();
+        match arguments.output.json {
+            true => print_json(&subject, counted, peak_memory_bytes)?,
+            false if arguments.power => print_power(&subject, &counted)?,
+            false => print_text(&subject, &counted)?,
+        }
+        Ok(Exit::Holds)
+    })
 }
 
 struct Counted {
@@ -210,6 +216,20 @@ fn print_text(subject: &Subject, counted: &Counted) -> Result<(), Failure> {
     write_contents(subject, &counted.contents, &mut out)?;
     write_chances(subject, &counted.chances, &mut out)?;
     write_findings(subject, &counted.index, style, &mut out)?;
+    Ok(out.flush()?)
+}
+
+/// Only what the history could have shown, with a judgement.
+fn print_power(subject: &Subject, counted: &Counted) -> Result<(), Failure> {
+    let mut out = Screen::stdout();
+    let style = Style::of_stdout();
+    writeln!(out, "{}\n", style.wrap(&subject.headline(), 0, 2))?;
+    for (name, number) in power::rows(&counted.chances) {
+        row(&mut out, &name, &number)?;
+    }
+    row(&mut out, "reads with several possible writers", &count(counted.contents.ambiguous_reads))?;
+    let sentence = power::sentence(&subject.history, &counted.chances);
+    writeln!(out, "\n{}", style.wrap(&sentence, 2, 4))?;
     Ok(out.flush()?)
 }
 

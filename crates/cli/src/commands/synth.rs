@@ -22,7 +22,8 @@ use crate::progress::Progress;
 use crate::report::json::print_value;
 use crate::screen::{Form, Screen, say};
 use crate::terminal::visible;
-use isoscope::{Limits, units};
+use crate::watch::{Watch, nothing_known, watched};
+use isoscope::units;
 
 /// The flags of `synth`.
 #[derive(Args, Debug)]
@@ -78,8 +79,8 @@ impl Arguments {
     }
 }
 
-/// The levels of a problem, owned so that a thread can have them.
-#[derive(Clone, Debug)]
+/// The levels of a problem.
+#[derive(Debug)]
 struct Levels {
     allow: Vec<Level>,
     forbid: Vec<Level>,
@@ -94,21 +95,23 @@ impl Levels {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     arguments.keep_apart()?;
-    let levels = Levels { allow: find_all(&arguments.allow)?, forbid: find_all(&arguments.forbid)? };
     let limits = arguments.limits.start()?;
     let progress = Progress::start("looking for a history");
-    if arguments.all {
-        return enumerate(arguments, levels, &limits, progress);
-    }
-    let (bounds, options) = (arguments.scope.bounds(), arguments.scope.options(arguments.proof.is_some()));
-    let owned = levels.clone();
-    let outcome =
-        limits.bound("looking for a history", move || synth::synth(&owned.problem(options), bounds))?;
-    drop(progress);
-    match outcome {
-        Outcome::Found(found) => print_found(arguments, &levels.problem(options), &found),
-        Outcome::None(none) => print_none(arguments, &none),
-    }
+    watched(&limits, nothing_known(&limits, &progress), |watch| {
+        let levels = Levels { allow: find_all(&arguments.allow)?, forbid: find_all(&arguments.forbid)? };
+        if arguments.all {
+            return enumerate(arguments, &levels, watch, &progress);
+        }
+        let options = arguments.scope.options(arguments.proof.is_some());
+        let problem = levels.problem(options);
+        let outcome = synth::synth(&problem, arguments.scope.bounds());
+        watch.answer();
+        progress.end();
+        match outcome {
+            Outcome::Found(found) => print_found(arguments, &problem, &found),
+            Outcome::None(none) => print_none(arguments, &none),
+        }
+    })
 }
 
 fn print_found(arguments: &Arguments, problem: &Problem<'_>, found: &Found) -> Result<Exit, Failure> {
@@ -207,16 +210,15 @@ fn with_ending(prefix: &Path, ending: &str) -> PathBuf {
 
 fn enumerate(
     arguments: &Arguments,
-    levels: Levels,
-    limits: &Limits,
-    progress: Progress,
+    levels: &Levels,
+    watch: &Watch,
+    progress: &Progress,
 ) -> Result<Exit, Failure> {
     let options = arguments.scope.options(false);
     let scope = arguments.scope.bounds().scopes()[0];
-    let most = arguments.most;
-    let all =
-        limits.bound("looking for histories", move || synth::all(&levels.problem(options), scope, most))?;
-    drop(progress);
+    let all = synth::all(&levels.problem(options), scope, arguments.most);
+    watch.answer();
+    progress.end();
     print_all(arguments, &all.histories, all.is_complete)?;
     match all.histories.is_empty() {
         true => Ok(Exit::Violated),

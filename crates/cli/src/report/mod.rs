@@ -1,17 +1,19 @@
 //! The answer of `check` for people and for machines.
 
+pub mod html;
 pub mod json;
 pub mod junit;
 pub mod markdown;
 pub mod sarif;
 pub mod text;
+pub mod witness;
 
 #[cfg(test)]
 mod tests;
 
 use std::io::Write;
 
-use isoscope::{Answer, Decision, NotAsked};
+use isoscope::{Answer, Decision, NotAsked, Witness};
 use serde::Serialize;
 
 use crate::exit::{Exit, Failure};
@@ -31,6 +33,8 @@ pub struct Report<'s> {
     pub not_asked: Vec<NotAsked>,
     /// What the run took, if that is wanted.
     pub stats: Option<RunStats>,
+    /// What shows the violations, if that is wanted.
+    pub witnesses: Vec<Witness>,
 }
 
 /// What the run took, apart from the engine.
@@ -95,7 +99,18 @@ impl Report<'_> {
         sentences.map(|(levels, phrase)| format!("{}: {phrase}", levels.join(", "))).collect()
     }
 
-    /// The violated levels that imply no other violated one, together where they are violated for the same reason;
+    /// The levels that hold and that no other one which holds implies; and the other ones that hold.
+    pub fn strongest_holding(&self) -> (Vec<&str>, Vec<&str>) {
+        let holding = || self.answers.iter().filter(|answer| answer.decision == Decision::Holds);
+        let is_implied = |answer: &&Answer| {
+            holding().any(|other| other.level != answer.level && other.level.implies(&answer.level))
+        };
+        let implied = holding().filter(is_implied).map(|answer| answer.level.name());
+        let strongest = holding().filter(|answer| !is_implied(answer)).map(|answer| answer.level.name());
+        (strongest.collect(), implied.collect())
+    }
+
+    /// The violated levels that imply no other violated one, together where the same transactions show the violation;
     /// and the other violated levels.
     pub fn weakest_violated(&self) -> (Vec<Violation<'_>>, Vec<&str>) {
         let violated = || self.answers.iter().filter(|answer| answer.decision == Decision::Violated);
@@ -108,7 +123,7 @@ impl Report<'_> {
             if answer.decision != Decision::Violated || !is_weakest(answer) {
                 continue;
             }
-            let same = |known: &&mut Violation<'_>| known.answer.explanation == answer.explanation;
+            let same = |known: &&mut Violation<'_>| are_same(known.answer, answer);
             match weakest.iter_mut().find(same) {
                 Some(known) => known.levels.push(level),
                 None => weakest.push(Violation { levels: vec![level], answer }),
@@ -120,7 +135,19 @@ impl Report<'_> {
     }
 }
 
-/// Levels that are violated for the same reason.
+/// Whether two violations have the same explanation, or are shown by the same transactions.
+fn are_same(one: &Answer, other: &Answer) -> bool {
+    let transactions = |answer: &Answer| {
+        let mut txns =
+            answer.explanation.as_ref().map(|found| found.transactions.clone()).unwrap_or_default();
+        txns.sort_unstable();
+        txns
+    };
+    let shown = transactions(one);
+    one.explanation == other.explanation || !shown.is_empty() && shown == transactions(other)
+}
+
+/// Levels that the same transactions violate.
 #[derive(Debug)]
 pub struct Violation<'r> {
     /// The levels.

@@ -37,6 +37,7 @@ fn check(limits: &Limits, asked: &[LevelId], show: fn(&Report<'_>) -> String, ex
         answers,
         not_asked: vec![NotAsked { level: "strong-si", reason: "it needs timestamps" }],
         stats: None,
+        witnesses: Vec::new(),
     };
     assert_eq!(report.exit(), Exit::Undecided);
     expected.assert_eq(&show(&report));

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use isoscope::{Answer, Decision, units};
+use isoscope::{Answer, units};
 
 use super::Report;
 use crate::exit::Failure;
@@ -22,9 +22,13 @@ pub fn print(report: &Report<'_>) -> Result<(), Failure> {
 /// Writes the text.
 pub fn write(report: &Report<'_>, style: Style, out: &mut Screen<'_>) -> Result<(), Failure> {
     writeln!(out, "{}\n", style.wrap(&report.subject.headline(), 0, 2))?;
-    let holding = report.names(|decision| decision == Decision::Holds);
-    if !holding.is_empty() {
-        line(out, style, Tone::Good, "holds", &holding.join(", "))?;
+    let (strongest, implied) = report.strongest_holding();
+    if !strongest.is_empty() {
+        line(out, style, Tone::Good, "holds", &strongest.join(", "))?;
+    }
+    if !implied.is_empty() {
+        let text = format!("and with it {}", implied.join(", "));
+        line(out, style, Tone::Good, "", &text)?;
     }
     let (weakest, others) = report.weakest_violated();
     for violation in &weakest {

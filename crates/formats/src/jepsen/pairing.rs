@@ -1,9 +1,11 @@
 //! Invocations and completions to transactions and sessions.
 //!
 //! An invocation pairs with the next completion of its process. `:ok` committed, `:fail` did not happen, `:info` may
-//! have; a process is over after `:info`, and if its number is used again that is another session.
+//! have; a process is over after `:info`, and if its number is used again that is another session. A process that has
+//! several invocations open completes the oldest one with the same operations, and its transactions are sessions of
+//! their own from then on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use history::{Builder, Clock, Datum, History, Outcome, SessionId, TxnTimes};
 use rustc_hash::FxHashMap;
@@ -29,11 +31,14 @@ struct Pending {
 #[derive(Default)]
 struct Client {
     session: Option<SessionId>,
-    pending: Option<Pending>,
-    /// Whether it invoked something before what it had invoked was completed: then it is not known which completion
-    /// belongs to which invocation.
+    /// Oldest first; more than one only if it invoked something before what it had invoked was completed.
+    pending: VecDeque<Pending>,
+    /// Whether that happened: from then on each of its transactions is a session of its own, since they have no order.
     has_overlapped: bool,
 }
+
+/// How many invocations of one process wait for their completions; of more the oldest is of unknown outcome.
+const MOST_PENDING: usize = 64;
 
 /// The history in the making.
 pub(super) struct Pairing {
@@ -114,18 +119,39 @@ impl Pairing {
         number: Option<i64>,
         event: &Event<'_>,
     ) -> Result<Client, Failure> {
-        let earlier = client.pending.take();
         if event.kind == Kind::Invoke {
-            if let Some(earlier) = earlier {
-                self.unfinished(&mut client, number, earlier)?;
+            if !client.pending.is_empty() {
                 client.has_overlapped = true;
+                client.session = None;
                 self.overlapping += 1;
             }
-            client.pending = Some(self.pending(event));
+            if client.pending.len() >= MOST_PENDING
+                && let Some(oldest) = client.pending.pop_front()
+            {
+                self.unfinished(&mut client, number, oldest)?;
+            }
+            client.pending.push_back(self.pending(event));
             return Ok(client);
         }
-        self.completion(&mut client, number, event, earlier)?;
+        let invoked = self.invocation_of(&mut client, event);
+        self.completion(&mut client, number, event, invoked)?;
         Ok(client)
+    }
+
+    /// The invocation that a completion belongs to: of several the oldest one with the same operations.
+    fn invocation_of(&self, client: &mut Client, event: &Event<'_>) -> Option<Pending> {
+        if !client.has_overlapped {
+            return client.pending.pop_front();
+        }
+        let is_completed = |pending: &Pending| {
+            let asked = Scanner::new(&pending.value, self.syntax);
+            event.value.is_some_and(|done| matches!(difference(asked, done), Ok(None)))
+        };
+        let place = client.pending.iter().position(is_completed);
+        match place.or((client.pending.len() == 1).then_some(0)) {
+            Some(place) => client.pending.remove(place),
+            None => None,
+        }
     }
 
     fn pending(&mut self, event: &Event<'_>) -> Pending {
@@ -220,7 +246,7 @@ impl Pairing {
 
     fn end(&mut self, client: &mut Client, outcome: Outcome) {
         self.builder.end(outcome);
-        if outcome == Outcome::Unknown || self.has_processes == Some(false) {
+        if outcome == Outcome::Unknown || self.has_processes == Some(false) || client.has_overlapped {
             client.session = None;
         }
     }
@@ -286,7 +312,7 @@ impl Pairing {
         if !is_map {
             return Ok(false);
         }
-        let others = || self.clients.values().any(|client| client.pending.is_some());
+        let others = || self.clients.values().any(|client| !client.pending.is_empty());
         let is_first = self.builder.txn_count() == 0 && !self.has_initial && !others();
         self.has_initial = true;
         let (Kind::Ok, true, Some(mut scanner)) = (event.kind, is_first, event.value) else {
@@ -319,9 +345,9 @@ impl Pairing {
             .map(|(number, client)| (Some(number), client))
             .collect();
         rest.push((None, std::mem::take(&mut self.nobody)));
-        rest.sort_by_key(|(_, client)| client.pending.as_ref().map(|pending| pending.position));
+        rest.sort_by_key(|(_, client)| client.pending.front().map(|pending| pending.position));
         for (number, mut client) in rest {
-            if let Some(invoked) = client.pending.take() {
+            while let Some(invoked) = client.pending.pop_front() {
                 self.unfinished(&mut client, number, invoked)?;
             }
         }
@@ -333,8 +359,8 @@ impl Pairing {
         let mut warnings = warnings(self.left_out, self.has_processes == Some(false));
         if self.overlapping > 0 {
             let sentence = format!(
-                "{} times a process invoked a transaction before its earlier one was completed; the earlier one was \
-                 taken as of unknown outcome",
+                "{} times a process invoked a transaction before its earlier one was completed; completions were paired \
+                 with the oldest invocation of the same operations, and its transactions are not ordered by the session",
                 self.overlapping
             );
             warnings.push(Warning::new("overlapping-invocations", sentence));

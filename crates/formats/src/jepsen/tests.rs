@@ -399,3 +399,35 @@ fn shared_histories_are_read() {
     }
     assert!(count > 40, "{count}");
 }
+
+#[test]
+fn several_open_invocations_of_a_process_pair_by_their_operations() {
+    let text = "
+        {:type :invoke, :process 0, :value [[:append :x 1]]}
+        {:type :invoke, :process 0, :value [[:append :x 2]]}
+        {:type :invoke, :process 0, :value [[:r :x nil]]}
+        {:type :ok, :process 0, :value [[:append :x 2]]}
+        {:type :ok, :process 0, :value [[:r :x [2]]]}
+        {:type :invoke, :process 0, :value [[:append :x 3]]}
+        {:type :ok, :process 0, :value [[:append :x 3]]}";
+    let loaded = load(text).unwrap();
+    let outcomes: Vec<Outcome> = loaded.history.txns().map(|txn| loaded.history.outcome(txn)).collect();
+    use Outcome::{Committed, Unknown};
+    assert_eq!(outcomes, [Committed, Committed, Committed, Unknown]);
+    assert_eq!(loaded.history.session_count(), 4, "nothing orders the transactions of such a process");
+    let starts: Vec<_> = loaded.history.txns().map(|txn| loaded.history.times(txn).start()).collect();
+    assert_eq!(starts, [Some(1), Some(2), Some(5), Some(0)]);
+    assert_eq!(
+        loaded.warnings.iter().map(|warning| warning.name).collect::<Vec<_>>(),
+        ["overlapping-invocations"]
+    );
+}
+
+#[test]
+fn a_process_that_never_completes_anything_is_read_in_linear_time() {
+    let maps =
+        (0..20_000).map(|value| format!("{{:type :invoke, :process 0, :value [[:append :x {value}]]}}\n"));
+    let loaded = load(maps.collect::<String>()).unwrap();
+    assert_eq!(loaded.history.txn_count(), 20_000);
+    assert!(loaded.history.txns().all(|txn| loaded.history.outcome(txn) == Outcome::Unknown));
+}

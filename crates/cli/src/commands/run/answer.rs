@@ -1,6 +1,7 @@
 //! What a run gave, as text and as JSON.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use ::run::options::Options;
 use ::run::{Ended, Summary};
@@ -64,6 +65,18 @@ impl<'o> Answer<'o> {
             say(&failure.to_string());
         }
         Ok(())
+    }
+
+    /// Writes the report, with the faults that struck; nothing if the history was not checked.
+    pub fn write_html(&self, file: &Path) -> Result<(), Failure> {
+        let Some(checked) = &self.executed.checked else { return Ok(()) };
+        let report = checked.report();
+        let page = report::html::page(&report);
+        let faults = match self.executed.summary.events.is_empty() {
+            true => Vec::new(),
+            false => vec![events_line(&self.executed.summary)],
+        };
+        report::html::write(file, &picture::Page { faults, ..page })
     }
 
     fn write_run(&self, style: Style, out: &mut dyn Write) -> Result<(), Failure> {

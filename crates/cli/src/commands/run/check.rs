@@ -5,13 +5,15 @@ use std::time::Instant;
 
 use ::run::options::Options;
 use ::run::promises::Promise;
-use isoscope::{Answer, Asked, AskedLevel, Check, Decision, LevelId, NotAsked};
+use isoscope::{Answer, Asked, AskedLevel, Check, Decision, LevelId, Limits, Monitor, NotAsked, Witness};
 
 use crate::args::{InputArguments, LimitArguments, ReadingArguments};
 use crate::exit::{Exit, Failure};
 use crate::load::Subject;
 use crate::progress::{Progress, Watched};
 use crate::report::Report;
+use crate::terminal::visible;
+use crate::watch::watched;
 use crate::{interrupt, level_files, refused};
 
 /// A history with the answers about it.
@@ -19,6 +21,7 @@ pub struct Checked {
     subject: Subject,
     answers: Vec<Answer>,
     not_asked: Vec<NotAsked>,
+    witnesses: Vec<Witness>,
     /// The levels that the run is judged by; none if nothing is promised and nothing was asked for.
     pub judged: Vec<Judged>,
     /// How long reading and deciding took.
@@ -41,6 +44,7 @@ impl Checked {
             answers: self.answers.clone(),
             not_asked: self.not_asked.clone(),
             stats: None,
+            witnesses: self.witnesses.clone(),
         }
     }
 
@@ -67,23 +71,47 @@ pub fn check(
     promise: Option<Promise>,
     limits: &LimitArguments,
     progress: &Progress,
+    with_witnesses: bool,
 ) -> Result<Checked, Failure> {
     let started = Instant::now();
     let limits = limits.start()?;
     progress.set("reading the history");
-    let reading = ReadingArguments { format: None, initial_transaction: false };
-    let subject = Subject::read(&InputArguments { history: file.to_owned(), reading }, &limits)?;
-    let monitor = Watched { limits: &limits, progress };
+    let late = |limit| {
+        progress.end();
+        let (sentence, stage) = (limits.sentence(limit), progress.stage());
+        let file = visible(&file.display().to_string());
+        Err(Failure::Limit(format!("{sentence} while {stage}; the recording is in {file}")))
+    };
+    let (subject, report, witnesses) =
+        watched(&limits, late, |_| decide(file, options, promise, &limits, progress, with_witnesses))?;
+    let judged = judged(options, promise, &report.answers);
+    let (answers, not_asked) = (report.answers, report.not_asked);
+    Ok(Checked { subject, answers, not_asked, witnesses, judged, time: started.elapsed() })
+}
+
+fn decide(
+    file: &Path,
+    options: &Options,
+    promise: Option<Promise>,
+    limits: &Limits,
+    progress: &Progress,
+    with_witnesses: bool,
+) -> Result<(Subject, isoscope::Report, Vec<Witness>), Failure> {
+    let reading = ReadingArguments { format: None, initial_transaction: false, input_limit: None };
+    let subject = Subject::read(&InputArguments { history: file.to_owned(), reading }, limits)?;
+    let monitor = Watched::new(limits, progress);
     let check = Check::new(&subject.history)
         .levels(asked_levels(options, promise)?)
         .monitor(&monitor)
         .seed(options.shape.seed)
         .skews(false);
-    let report = interrupt::while_deciding(|| check.run());
-    let report = report.map_err(|error| refused::failure(&subject, error))?;
-    let judged = judged(options, promise, &report.answers);
-    let (answers, not_asked) = (report.answers, report.not_asked);
-    Ok(Checked { subject, answers, not_asked, judged, time: started.elapsed() })
+    let decided = interrupt::while_deciding(|| {
+        let report = check.run()?;
+        let witnesses = if with_witnesses { check.witnesses(&report.answers)? } else { Vec::new() };
+        Ok((report, witnesses))
+    });
+    let (report, witnesses) = decided.map_err(|error| refused::failure(&subject, error))?;
+    Ok((subject, report, witnesses))
 }
 
 /// What to ask: what the user named; else the promised level with those above and below it; else everything.

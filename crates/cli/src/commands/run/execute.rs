@@ -39,7 +39,11 @@ pub struct Executed {
 }
 
 /// Runs and checks.
-pub fn execute(options: &Options, limits: &LimitArguments) -> Result<Executed, Failure> {
+pub fn execute(
+    options: &Options,
+    limits: &LimitArguments,
+    with_witnesses: bool,
+) -> Result<Executed, Failure> {
     let progress = Progress::start("connecting");
     let urls = connect::urls(&options.db)?;
     let mut server = start_server(options)?;
@@ -55,10 +59,12 @@ pub fn execute(options: &Options, limits: &LimitArguments) -> Result<Executed, F
     let summary = drive(&job, recorder.as_ref(), server.as_mut(), &progress)?;
     drop((claim, server));
     let (checked, failure) = match &out {
-        Some(out) if options.checks => match check::check(out, options, promise, limits, &progress) {
-            Ok(checked) => (Some(checked), None),
-            Err(failure) => (None, Some(failure)),
-        },
+        Some(out) if options.checks => {
+            match check::check(out, options, promise, limits, &progress, with_witnesses) {
+                Ok(checked) => (Some(checked), None),
+                Err(failure) => (None, Some(failure)),
+            }
+        }
         _ => (None, None),
     };
     // Until here no other run could write to the file that was checked.

@@ -1,0 +1,205 @@
+//! What a read, a transaction or a key shows by itself. One pass over the reads; each list is compared once with the
+//! longest of its key.
+
+use history::{History, KeyId, Op, OpId, Outcome, TxnId, ValueId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::facts::{Facts, Seen, Version};
+use crate::versions::Versions;
+use crate::{Anomaly, Class};
+
+/// The first anomaly of each class.
+pub(crate) fn find(history: &History, facts: &Facts<'_>, versions: &Versions) -> Vec<Anomaly> {
+    let found = [
+        internal(history),
+        facts.seen.iter().find_map(|seen| future_read(history, facts, seen)),
+        facts.seen.iter().find_map(|seen| aborted_read(history, facts, seen)),
+        facts.seen.iter().find_map(|seen| intermediate_read(history, facts, seen)),
+        dirty_update(history, facts, versions),
+        facts.seen.iter().find_map(duplicate_elements),
+        facts
+            .seen
+            .iter()
+            .find_map(|seen| incompatible_order(history, versions, seen))
+            .or_else(|| shuffled_appends(history, facts, versions)),
+        cyclic_versions(history, versions),
+        lost_update(history, facts),
+    ];
+    found.into_iter().flatten().collect()
+}
+
+fn anomaly(class: Class, history: &History, ops: Vec<OpId>) -> Anomaly {
+    let mut txns: Vec<TxnId> = ops.iter().map(|&op| history.txn_of(op)).collect();
+    txns.dedup();
+    Anomaly { class, txns, ops, cycle: Vec::new(), sentences: Vec::new() }
+}
+
+fn shown(class: Class, txns: Vec<TxnId>, ops: Vec<OpId>) -> Anomaly {
+    Anomaly { class, txns, ops, cycle: Vec::new(), sentences: Vec::new() }
+}
+
+/// What a transaction knows of a key.
+#[derive(Default)]
+struct Known<'h> {
+    /// The list that it read, or the value that it read or wrote.
+    list: Option<(OpId, &'h [ValueId])>,
+    value: Option<(OpId, ValueId)>,
+    /// What it appended since.
+    appended: Vec<(OpId, ValueId)>,
+}
+
+fn internal(history: &History) -> Option<Anomaly> {
+    let mut known: FxHashMap<KeyId, Known<'_>> = FxHashMap::default();
+    for txn in history.txns().filter(|&txn| history.outcome(txn) == Outcome::Committed) {
+        known.clear();
+        for (id, op) in history.ops(txn) {
+            let Some(key) = op.key() else { continue };
+            let known = known.entry(key).or_default();
+            if let Some(other) = contradicts(known, id, op) {
+                return Some(anomaly(Class::Internal, history, vec![other, id]));
+            }
+        }
+    }
+    None
+}
+
+/// The operation that a read contradicts; else notes what is known now.
+fn contradicts<'h>(known: &mut Known<'h>, id: OpId, op: Op<'h>) -> Option<OpId> {
+    match op {
+        Op::ReadList { list: Some(list), .. } => {
+            let appended = known.appended.iter().map(|&(_, element)| element);
+            let kept = list.len().checked_sub(known.appended.len());
+            let ends_right = kept.is_some_and(|kept| list[kept..].iter().copied().eq(appended));
+            let starts_right =
+                known.list.is_none_or(|(_, base)| kept.is_some_and(|kept| list[..kept] == *base));
+            if !(ends_right && starts_right) {
+                let last = known.appended.last().map(|&(op, _)| op);
+                return last.or(known.list.map(|(op, _)| op));
+            }
+            (known.list, known.appended) = (Some((id, list)), Vec::new());
+        }
+        Op::Read { value: Some(value), .. } => {
+            if let Some((other, _)) = known.value.filter(|&(_, expected)| expected != value) {
+                return Some(other);
+            }
+            known.value = Some((id, value));
+        }
+        Op::Append { value, .. } => known.appended.push((id, value)),
+        op => known.value = op.written().map(|value| (id, value)).or(known.value),
+    }
+    None
+}
+
+fn future_read(history: &History, facts: &Facts<'_>, seen: &Seen<'_>) -> Option<Anomaly> {
+    facts.version_of(history, seen.key, seen.version())?;
+    let own = |&value: &ValueId| facts.writer(seen.key, value).filter(|writer| writer.txn == seen.txn);
+    let later = seen.content.values().iter().filter_map(own).find(|writer| writer.op > seen.op)?;
+    Some(shown(Class::FutureRead, vec![seen.txn], vec![later.op, seen.op]))
+}
+
+fn aborted_read(history: &History, facts: &Facts<'_>, seen: &Seen<'_>) -> Option<Anomaly> {
+    facts.version_of(history, seen.key, seen.version())?;
+    let is_aborted = |&value: &ValueId| {
+        let writer = facts.writer(seen.key, value)?;
+        (history.outcome(writer.txn) == Outcome::Aborted).then_some(writer)
+    };
+    let writer = seen.content.values().iter().find_map(is_aborted)?;
+    Some(shown(Class::G1a, vec![writer.txn, seen.txn], vec![writer.op, seen.op]))
+}
+
+fn intermediate_read(history: &History, facts: &Facts<'_>, seen: &Seen<'_>) -> Option<Anomaly> {
+    let version = facts.version_of(history, seen.key, seen.version())??;
+    let writer = facts.writer(seen.key, version)?;
+    let is_intermediate = !writer.is_final && writer.txn != seen.txn;
+    is_intermediate.then(|| shown(Class::G1b, vec![writer.txn, seen.txn], vec![writer.op, seen.op]))
+}
+
+/// A list in which an element of a committed transaction comes after one of an aborted transaction.
+fn dirty_update(history: &History, facts: &Facts<'_>, versions: &Versions) -> Option<Anomaly> {
+    for (key, order) in versions.orders.iter().enumerate().filter(|(_, order)| !order.is_empty()) {
+        let writers = order.iter().filter_map(|&element| facts.writer(KeyId::from_index(key), element));
+        let mut aborted = None;
+        for writer in writers {
+            match (history.outcome(writer.txn), aborted, versions.longest[key]) {
+                (Outcome::Aborted, ..) => aborted = Some(writer),
+                (Outcome::Committed, Some(before), Some(read)) => {
+                    let ops = vec![before.op, writer.op, read];
+                    return Some(shown(Class::DirtyUpdate, vec![before.txn, writer.txn], ops));
+                }
+                _ => {}
+            }
+        }
+    }
+    None
+}
+
+fn duplicate_elements(seen: &Seen<'_>) -> Option<Anomaly> {
+    let mut known = FxHashSet::default();
+    let has_twice = seen.content.values().iter().any(|&element| !known.insert(element));
+    has_twice.then(|| shown(Class::DuplicateElements, vec![seen.txn], vec![seen.op]))
+}
+
+fn incompatible_order(history: &History, versions: &Versions, seen: &Seen<'_>) -> Option<Anomaly> {
+    let longest = versions.longest[seen.key.index()]?;
+    let Op::ReadList { list: Some(list), .. } = history.op(longest) else { return None };
+    let is_start = list.starts_with(seen.content.values());
+    (!is_start).then(|| anomaly(Class::IncompatibleOrder, history, vec![longest, seen.op]))
+}
+
+/// A list in which the appends of a transaction are not in its order, or one of them is missing before another.
+fn shuffled_appends(history: &History, facts: &Facts<'_>, versions: &Versions) -> Option<Anomaly> {
+    let mut last: FxHashMap<TxnId, OpId> = FxHashMap::default();
+    for (key, order) in versions.orders.iter().enumerate() {
+        last.clear();
+        let (key, longest) = (KeyId::from_index(key), versions.longest[key]);
+        for writer in order.iter().filter_map(|&element| facts.writer(key, element)) {
+            let is_append =
+                |(_, op): &(OpId, Op<'_>)| matches!(op, Op::Append { key: other, .. } if *other == key);
+            let appends = history.ops(writer.txn).filter(is_append).map(|(op, _)| op);
+            let before = appends.take_while(|&op| op < writer.op).last();
+            if last.insert(writer.txn, writer.op) != before {
+                let ops = vec![writer.op, longest?];
+                return Some(shown(
+                    Class::IncompatibleOrder,
+                    vec![writer.txn, history.txn_of(longest?)],
+                    ops,
+                ));
+            }
+        }
+    }
+    None
+}
+
+fn cyclic_versions(history: &History, versions: &Versions) -> Option<Anomaly> {
+    let (key, cycle) = versions.cyclic.first()?;
+    let name = |version: &Option<ValueId>| match version {
+        Some(value) => history.values().original(*value).to_string(),
+        None => "the initial state".to_owned(),
+    };
+    let mut names: Vec<String> = cycle.iter().map(name).collect();
+    names.extend(cycle.first().map(name));
+    let key = history.keys().original(*key);
+    let sentence = format!("the versions of {key} are in a circle: {}", names.join(" before "));
+    Some(Anomaly { sentences: vec![sentence], ..shown(Class::CyclicVersions, Vec::new(), Vec::new()) })
+}
+
+/// Two transactions that read one version of a key from outside and wrote the key.
+fn lost_update(history: &History, facts: &Facts<'_>) -> Option<Anomaly> {
+    let mut first: FxHashMap<(KeyId, Version), &Seen<'_>> = FxHashMap::default();
+    for seen in facts.seen.iter().filter(|seen| seen.is_external) {
+        let writes = &facts.final_writes[seen.key.index()];
+        if writes.binary_search_by_key(&seen.txn, |&(txn, _)| txn).is_err() {
+            continue;
+        }
+        let Some(version) = facts.version_of(history, seen.key, seen.version()) else { continue };
+        match first.entry((seen.key, version)) {
+            std::collections::hash_map::Entry::Vacant(entry) => drop(entry.insert(seen)),
+            std::collections::hash_map::Entry::Occupied(entry) if entry.get().txn != seen.txn => {
+                let other = entry.get();
+                return Some(shown(Class::LostUpdate, vec![other.txn, seen.txn], vec![other.op, seen.op]));
+            }
+            std::collections::hash_map::Entry::Occupied(_) => {}
+        }
+    }
+    None
+}

@@ -1,0 +1,224 @@
+//! Certificates for levels that are given by their text, and their checker.
+//!
+//! *Holds*: an order of the transactions that are taken as committed, and the sources of reads that have several. The
+//! checker evaluates the text along the order. *Violated*: a few transactions whose reads and writes contradict
+//! themselves at this level. What is visible only grows with what there is, so a contradiction among some transactions
+//! is one of the whole history; the checker derives it again from the text.
+
+mod document;
+pub mod facts;
+pub mod judge;
+pub mod matrix;
+pub mod plan;
+pub mod saturate;
+pub mod small;
+
+use history::{History, KeyId, OpId, TxnId};
+use spec::Level;
+
+use crate::{Flaw, Place};
+pub use document::{TextDocument, read, write};
+use facts::{Facts, INITIAL};
+use judge::{Judge, Witness};
+use plan::Plan;
+
+/// The argument for a verdict about a level that is given by its text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TextCertificate {
+    /// The level holds.
+    Holds {
+        /// The transactions that are taken as committed, in order.
+        order: Vec<TxnId>,
+        /// The sources of reads that may have come from several places; nothing stands for the initial state.
+        sources: Vec<(OpId, KeyId, Option<TxnId>)>,
+    },
+    /// The level is violated by these transactions, ascending.
+    Violated {
+        /// The transactions.
+        txns: Vec<TxnId>,
+    },
+}
+
+/// Checks that a certificate proves its verdict for this history and level.
+///
+/// # Errors
+/// With what is wrong: with the certificate, or with a history or level that has no such certificates.
+pub fn check(history: &History, level: &Level, certificate: &TextCertificate) -> Result<(), Flaw> {
+    let facts = Facts::of(history)?;
+    check_facts(&facts, level, certificate)
+}
+
+/// As [`check`], with the facts of the history.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_facts(facts: &Facts, level: &Level, certificate: &TextCertificate) -> Result<(), Flaw> {
+    let plan = Plan::of(level).map_err(|why| Flaw::new(Place::Level, format!("the level {why}")))?;
+    match certificate {
+        TextCertificate::Holds { order, sources } => check_order(facts, &plan, order, sources),
+        TextCertificate::Violated { txns } => {
+            let mut nodes = txns.iter().map(|&txn| facts.node_of(txn)).collect::<Option<Vec<u32>>>();
+            let nodes = nodes.as_mut().ok_or_else(|| {
+                Flaw::new(
+                    Place::Whole,
+                    "a transaction of the contradiction did not commit, or does not exist",
+                )
+            })?;
+            nodes.sort_unstable();
+            nodes.dedup();
+            check_contradiction(&facts.restricted(nodes), level, &plan)
+        }
+    }
+}
+
+/// What is certain about a few transactions contradicts itself; or whatever is chosen for them does, by the definition.
+fn check_contradiction(facts: &Facts, level: &Level, plan: &Plan) -> Result<(), Flaw> {
+    if saturate::contradiction(facts, plan).is_some() {
+        return Ok(());
+    }
+    let small = small::small_history(facts).filter(|(small, _)| small.txns.len() < spec::facts::MAX_TXNS);
+    let is_forbidden = small.is_some_and(|(small, _)| {
+        matches!(spec::ground::decide(&small, level), spec::ground::Answer::Forbidden(_))
+    });
+    match is_forbidden {
+        true => Ok(()),
+        false => Err(Flaw::new(Place::Whole, "these transactions do not contradict themselves")),
+    }
+}
+
+fn check_order(
+    facts: &Facts,
+    plan: &Plan,
+    order: &[TxnId],
+    sources: &[(OpId, KeyId, Option<TxnId>)],
+) -> Result<(), Flaw> {
+    if let Some(&(_, op)) = facts.unexplained().first() {
+        return Err(Flaw::new(Place::Read(op), "no transaction that committed wrote what it returned"));
+    }
+    let most = order.iter().map(|txn| txn.index() + 1).max().unwrap_or(0);
+    let most =
+        (1..facts.node_count() as u32).map(|node| facts.txn(node).index() + 1).max().unwrap_or(0).max(most);
+    let nodes = facts.nodes(most);
+    let mut placed = vec![false; facts.node_count()];
+    let mut in_order = Vec::with_capacity(order.len());
+    for (place, txn) in order.iter().enumerate() {
+        let flaw = |why: &str| Flaw::new(Place::Order(place), why);
+        let node = nodes[txn.index()].ok_or_else(|| flaw("the transaction did not commit"))?;
+        if std::mem::replace(&mut placed[node as usize], true) {
+            return Err(flaw("the transaction stands twice in the order"));
+        }
+        in_order.push(node);
+    }
+    let witness = Witness::new(facts, in_order, sources_of(facts, &nodes, sources)?);
+    check_witness(facts, plan, &witness)
+}
+
+/// The source of each read: its only one, or the one that is listed.
+fn sources_of(
+    facts: &Facts,
+    nodes: &[Option<u32>],
+    listed: &[(OpId, KeyId, Option<TxnId>)],
+) -> Result<Vec<u32>, Flaw> {
+    let mut listed = listed.to_vec();
+    listed.sort_unstable_by_key(|&(op, key, _)| (op, key));
+    let source = |number: usize| {
+        let read = facts.reads()[number];
+        if let Some(only) = facts.only_source(number) {
+            return Ok(only);
+        }
+        let place = listed.binary_search_by_key(&(read.op, KeyId(read.key)), |&(op, key, _)| (op, key));
+        // Reads of transactions that are not in the order need no source.
+        let Ok(place) = place else { return Ok(judge::ABSENT) };
+        let node = match listed[place].2 {
+            None => Some(INITIAL),
+            Some(txn) => nodes.get(txn.index()).copied().flatten(),
+        };
+        match node.filter(|node| facts.candidates(number).contains(node)) {
+            Some(node) => Ok(node),
+            None => Err(Flaw::new(Place::Read(read.op), "the source did not write what the read returned")),
+        }
+    };
+    (0..facts.reads().len()).map(source).collect()
+}
+
+/// Checks an order with its sources against the text.
+///
+/// # Errors
+/// With the first place at which the order does not do.
+pub fn check_witness(facts: &Facts, plan: &Plan, witness: &Witness) -> Result<(), Flaw> {
+    let position = |node: u32| witness.position[node as usize];
+    for node in 1..facts.node_count() as u32 {
+        if !witness.has(node) {
+            if facts.is_unknown(node) {
+                continue;
+            }
+            return Err(Flaw::new(Place::Txn(facts.txn(node)), "it committed, and is not in the order"));
+        }
+        let flaw = |why: &str| Flaw::new(Place::Txn(facts.txn(node)), why);
+        let before = (facts.session_start(node)..node).rev().find(|&before| witness.has(before));
+        if plan.session && before.is_some_and(|before| position(before) > position(node)) {
+            return Err(flaw("it stands before an earlier transaction of its session"));
+        }
+        for read in facts.reads_of(node) {
+            let source = witness.source[read];
+            let flaw = |why: &str| Flaw::new(Place::Read(facts.reads()[read].op), why);
+            if source == judge::ABSENT || !witness.has(source) {
+                return Err(flaw("its source is not in the order"));
+            }
+            if plan.reads_from && position(source) > position(node) {
+                return Err(flaw("its source stands after it"));
+            }
+        }
+    }
+    check_listed(facts, witness)?;
+    if plan.one_source {
+        return check_one_source(facts, witness);
+    }
+    check_told(facts, witness)?;
+    let hits = Judge::new(facts, plan, &|| false).hits(witness);
+    let hits =
+        hits.map_err(|_| Flaw::new(Place::Whole, "the order has too many transactions for this level"))?;
+    match hits.first() {
+        None => Ok(()),
+        Some(hit) => Err(Flaw::new(
+            Place::Read(facts.reads()[hit.read as usize].op),
+            "a writer of the key that is visible to the reader stands after the source",
+        )),
+    }
+}
+
+fn check_listed(facts: &Facts, witness: &Witness) -> Result<(), Flaw> {
+    for &(reader, appender) in facts.listed() {
+        if witness.has(reader) && !witness.has(appender) {
+            let why = "a list that was read has its elements, and it is not in the order";
+            return Err(Flaw::new(Place::Txn(facts.txn(appender)), why));
+        }
+    }
+    Ok(())
+}
+
+fn check_told(facts: &Facts, witness: &Witness) -> Result<(), Flaw> {
+    for &(earlier, later, teller) in facts.told() {
+        let counts = [earlier, later, teller].into_iter().all(|node| witness.has(node));
+        if counts && witness.position[earlier as usize] > witness.position[later as usize] {
+            let why = "a list that was read shows it before a transaction that it stands after";
+            return Err(Flaw::new(Place::Txn(facts.txn(earlier)), why));
+        }
+    }
+    Ok(())
+}
+
+fn check_one_source(facts: &Facts, witness: &Witness) -> Result<(), Flaw> {
+    let mut source_of: Vec<(u32, u32)> = vec![(INITIAL, INITIAL); facts.key_count()];
+    for node in (1..facts.node_count() as u32).filter(|&node| witness.has(node)) {
+        for read in facts.reads_of(node) {
+            let entry = &mut source_of[facts.reads()[read].key as usize];
+            if entry.0 == node && entry.1 != witness.source[read] {
+                let why = "the transaction read the key from another transaction before";
+                return Err(Flaw::new(Place::Read(facts.reads()[read].op), why));
+            }
+            *entry = (node, witness.source[read]);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,404 @@
+//! The pass over the operations that finds final writes, sources, and what contradicts its own transaction.
+//!
+//! Operations are sorted by key with one counting sort, and each key is gone through once.
+
+use history::{Bound, History, KeyId, Op, OpId, RangeRead, TxnId, ValueId};
+
+use super::{Facts, GROUP, INITIAL, NONE, Told};
+use crate::lists::Appenders;
+use crate::observe::{EverWritten, Held, Look};
+use crate::{Flaw, Place};
+
+/// What one operation does to one key.
+#[derive(Clone, Copy)]
+struct Touch {
+    node: u32,
+    op: OpId,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Look(Look),
+    Write(Held),
+    Append(ValueId),
+    List,
+}
+
+/// Everything that is found key by key.
+#[derive(Default)]
+pub(super) struct Collected {
+    /// For each operation on one key its source: a node, or a group.
+    pub source: Vec<u32>,
+    pub read_count: usize,
+    /// Reads by ranges: (operation, key, source).
+    pub extra: Vec<(OpId, u32, u32)>,
+    pub key_start: Vec<u32>,
+    pub writers: Vec<u32>,
+    pub group_start: Vec<u32>,
+    pub candidates: Vec<u32>,
+    pub told: Vec<Told>,
+    pub listed: Vec<(u32, u32)>,
+    pub unexplained: Vec<(u32, OpId)>,
+}
+
+impl Collected {
+    pub fn of(history: &History, facts: &Facts, is_impossible: &[bool]) -> Result<Self, Flaw> {
+        let (start, touches) = touches_by_key(history, facts, is_impossible);
+        let has_lists = touches.iter().any(|touch| matches!(touch.kind, Kind::Append(_) | Kind::List));
+        let lists = match has_lists {
+            true => Some((Appenders::of(history)?, facts.nodes(history.txn_count()))),
+            false => None,
+        };
+        let ever_written = (0..history.keys().len())
+            .any(|key| history.initial().value_of(KeyId::from_index(key)).is_none())
+            .then(|| EverWritten::of(history));
+        let mut collected = Self {
+            source: vec![NONE; history.op_count()],
+            key_start: vec![0],
+            group_start: vec![0],
+            ..Self::default()
+        };
+        let mut pass = KeyPass::new();
+        for key in 0..history.keys().len() {
+            let touches = &touches[start[key] as usize..start[key + 1] as usize];
+            pass.run(KeyId::from_index(key), touches, &mut collected);
+            let initial = initial_of(history, facts, &pass, ever_written.as_ref())?;
+            pass.join(history, &mut collected, initial);
+            if let Some((appenders, nodes)) = &lists {
+                pass.join_lists(history, facts, appenders, nodes, is_impossible, &mut collected);
+            }
+            collected.key_start.push(collected.writers.len() as u32);
+        }
+        Ok(collected)
+    }
+
+    fn add_source(&mut self, history: &History, read: &Pending, key: KeyId, source: u32) {
+        self.read_count += 1;
+        match history.op(read.op).key() {
+            Some(_) => self.source[read.op.index()] = source,
+            None => self.extra.push((read.op, key.0, source)),
+        }
+    }
+}
+
+/// All touches sorted by key; those of a key are in the order of nodes and operations.
+fn touches_by_key(history: &History, facts: &Facts, is_impossible: &[bool]) -> (Vec<u32>, Vec<Touch>) {
+    let sorted_keys = if history.has_ranges() { sorted_keys(history) } else { Vec::new() };
+    let mut start = vec![0u32; history.keys().len() + 1];
+    let nodes = || (1..facts.node_count() as u32).filter(|&node| !is_impossible[node as usize]);
+    for node in nodes() {
+        visit(history, &sorted_keys, facts.txn(node), |key, _, _| start[key.index() + 1] += 1);
+    }
+    for key in 0..history.keys().len() {
+        start[key + 1] += start[key];
+    }
+    let mut next = start.clone();
+    let blank = Touch { node: 0, op: OpId(0), kind: Kind::List };
+    let mut touches = vec![blank; start[history.keys().len()] as usize];
+    for node in nodes() {
+        visit(history, &sorted_keys, facts.txn(node), |key, op, kind| {
+            touches[next[key.index()] as usize] = Touch { node, op, kind };
+            next[key.index()] += 1;
+        });
+    }
+    (start, touches)
+}
+
+fn sorted_keys(history: &History) -> Vec<KeyId> {
+    let mut sorted: Vec<KeyId> = (0..history.keys().len()).map(KeyId::from_index).collect();
+    sorted.sort_by(|&a, &b| history.keys().original(a).cmp(history.keys().original(b)));
+    sorted
+}
+
+fn visit(history: &History, sorted: &[KeyId], txn: TxnId, mut touch: impl FnMut(KeyId, OpId, Kind)) {
+    for (id, op) in history.ops(txn) {
+        match op {
+            Op::Read { key, value: Some(value) } => touch(key, id, Kind::Look(Look::Plain(value))),
+            Op::Write { key, value } | Op::Insert { key, value } => {
+                touch(key, id, Kind::Write(Held::initially(value)));
+            }
+            Op::Delete { key, tombstone } => {
+                let value = tombstone.unwrap_or(ValueId::NIL);
+                touch(key, id, Kind::Write(Held { value, is_dead: true }));
+            }
+            Op::Append { key, value } => touch(key, id, Kind::Append(value)),
+            Op::ReadList { key, list: Some(_) } => touch(key, id, Kind::List),
+            Op::RangeRead(range) => visit_range(history, sorted, id, range, &mut touch),
+            _ => {}
+        }
+    }
+}
+
+/// A range read is a read of every known key between its bounds. A row that is returned twice or from outside is a
+/// read like any other: of a row that is not there.
+fn visit_range(
+    history: &History,
+    sorted: &[KeyId],
+    op: OpId,
+    range: &RangeRead,
+    touch: &mut impl FnMut(KeyId, OpId, Kind),
+) {
+    let Some(rows) = &range.rows else { return };
+    let datum = |key: KeyId| history.keys().original(key);
+    let mut returned: Vec<(KeyId, Look)> = rows
+        .iter()
+        .map(|row| (row.key, if row.is_dead { Look::Mark(row.value) } else { Look::Row(row.value) }))
+        .collect();
+    returned.sort_by_key(|&(key, _)| key);
+    for &(key, look) in &returned {
+        touch(key, op, Kind::Look(look));
+        if !range.contains(datum(key)) {
+            touch(key, op, Kind::Look(Look::Nothing));
+        }
+    }
+    let start = match &range.from {
+        Bound::Unbounded => 0,
+        Bound::Included(from) => sorted.partition_point(|&key| datum(key) < from),
+        Bound::Excluded(from) => sorted.partition_point(|&key| datum(key) <= from),
+    };
+    for &key in sorted[start..].iter().take_while(|&&key| range.contains(datum(key))) {
+        if returned.binary_search_by_key(&key, |&(key, _)| key).is_err() {
+            touch(key, op, Kind::Look(Look::Nothing));
+        }
+    }
+}
+
+/// A read of the key at hand that did not return an own write.
+#[derive(Clone, Copy)]
+struct Pending {
+    node: u32,
+    op: OpId,
+    look: Look,
+}
+
+/// The pass over one key.
+struct KeyPass {
+    key: KeyId,
+    reads: Vec<Pending>,
+    lists: Vec<(u32, OpId)>,
+    /// (value, node, whether it leaves no row), sorted.
+    writes: Vec<(ValueId, u32, bool)>,
+    /// The group of each value that was made already: (first write, group).
+    groups: Vec<(u32, u32)>,
+    /// All writes that leave no row, with the initial state if it does, once made.
+    absent: Option<u32>,
+}
+
+impl KeyPass {
+    fn new() -> Self {
+        Self {
+            key: KeyId(0),
+            reads: Vec::new(),
+            lists: Vec::new(),
+            writes: Vec::new(),
+            groups: Vec::new(),
+            absent: None,
+        }
+    }
+
+    /// Final writes, external reads, and what contradicts its own transaction.
+    fn run(&mut self, key: KeyId, touches: &[Touch], collected: &mut Collected) {
+        self.key = key;
+        self.reads.clear();
+        self.lists.clear();
+        self.writes.clear();
+        self.groups.clear();
+        self.absent = None;
+        let mut own: Option<(u32, Held)> = None;
+        for touch in touches {
+            let node = touch.node;
+            let held = own.filter(|&(of, _)| of == node).map(|(_, held)| held);
+            match touch.kind {
+                Kind::Write(held) => self.write(&mut own, node, held, collected),
+                Kind::Append(value) => self.write(&mut own, node, Held { value, is_dead: false }, collected),
+                Kind::List => self.lists.push((node, touch.op)),
+                Kind::Look(look) => match held {
+                    None => self.reads.push(Pending { node, op: touch.op, look }),
+                    Some(held) if look.fits(held) => {}
+                    Some(_) => collected.unexplained.push((node, touch.op)),
+                },
+            }
+        }
+        self.writes.sort_unstable();
+    }
+
+    fn write(&mut self, own: &mut Option<(u32, Held)>, node: u32, held: Held, collected: &mut Collected) {
+        match own {
+            Some((of, before)) if *of == node => {
+                *before = held;
+                let last = self.writes.last_mut().expect("the node has written");
+                *last = (held.value, node, held.is_dead);
+            }
+            _ => {
+                *own = Some((node, held));
+                collected.writers.push(node);
+                self.writes.push((held.value, node, held.is_dead));
+            }
+        }
+    }
+
+    /// Finds the sources of the reads.
+    fn join(&mut self, history: &History, collected: &mut Collected, initial: Option<ValueId>) {
+        for place in 0..self.reads.len() {
+            let read = self.reads[place];
+            let from_initial = initial.is_some_and(|value| read.look.fits(Held::initially(value)));
+            let source = match read.look {
+                Look::Nothing => self.absent_source(&read, from_initial, collected),
+                look => self.value_source(&read, look, from_initial, collected),
+            };
+            match source {
+                Some(source) => collected.add_source(history, &read, self.key, source),
+                None => collected.unexplained.push((read.node, read.op)),
+            }
+        }
+    }
+
+    fn value_source(
+        &mut self,
+        read: &Pending,
+        look: Look,
+        from_initial: bool,
+        collected: &mut Collected,
+    ) -> Option<u32> {
+        let value = look.value();
+        let first = self.writes.partition_point(|&(written, ..)| written < value);
+        let same = self.writes[first..].iter().take_while(|&&(written, ..)| written == value);
+        let fitting =
+            same.filter(|&&(value, node, is_dead)| node != read.node && look.fits(Held { value, is_dead }));
+        let mut fitting = fitting.map(|&(_, node, _)| node);
+        match (fitting.next(), fitting.next(), from_initial) {
+            (None, _, false) => None,
+            (None, _, true) => Some(INITIAL),
+            (Some(only), None, false) => Some(only),
+            (Some(one), another, from_initial) => {
+                // A group is shared by all reads of the value that are not writers of it themselves.
+                let is_shared = matches!(look, Look::Plain(_))
+                    && !self.writes[first..]
+                        .iter()
+                        .take_while(|&&(written, ..)| written == value)
+                        .any(|&(_, node, _)| node == read.node);
+                if is_shared
+                    && let Some(&(_, group)) = self.groups.iter().find(|&&(of, _)| of == first as u32)
+                {
+                    return Some(GROUP | group);
+                }
+                let all = from_initial.then_some(INITIAL).into_iter().chain([one]).chain(another);
+                collected.candidates.extend(all.chain(fitting));
+                collected.group_start.push(collected.candidates.len() as u32);
+                let group = collected.group_start.len() as u32 - 2;
+                if is_shared {
+                    self.groups.push((first as u32, group));
+                }
+                Some(GROUP | group)
+            }
+        }
+    }
+
+    fn absent_source(
+        &mut self,
+        read: &Pending,
+        from_initial: bool,
+        collected: &mut Collected,
+    ) -> Option<u32> {
+        let writes_itself = self.writes.iter().any(|&(_, node, is_dead)| is_dead && node == read.node);
+        if let (Some(source), false) = (self.absent, writes_itself) {
+            return Some(source);
+        }
+        let dead = self.writes.iter().filter(|&&(_, node, is_dead)| is_dead && node != read.node);
+        let all = from_initial.then_some(INITIAL).into_iter().chain(dead.map(|&(_, node, _)| node));
+        let mut all: Vec<u32> = all.collect();
+        all.sort_unstable();
+        let source = match all[..] {
+            [] => return None,
+            [only] => only,
+            _ => {
+                collected.candidates.extend(&all);
+                collected.group_start.push(collected.candidates.len() as u32);
+                GROUP | (collected.group_start.len() as u32 - 2)
+            }
+        };
+        if !writes_itself {
+            self.absent = Some(source);
+        }
+        Some(source)
+    }
+
+    /// Sources of list reads, and the order of writers that the lists show.
+    fn join_lists(
+        &mut self,
+        history: &History,
+        facts: &Facts,
+        appenders: &Appenders,
+        nodes: &[Option<u32>],
+        is_impossible: &[bool],
+        collected: &mut Collected,
+    ) {
+        let mut longest: (Vec<u32>, u32) = (Vec::new(), INITIAL);
+        let mut forks: Vec<(Vec<u32>, u32)> = Vec::new();
+        for place in 0..self.lists.len() {
+            let (node, op) = self.lists[place];
+            let made_of = appenders.made_of(history, op);
+            let made_of: Option<Vec<u32>> =
+                made_of.and_then(|txns| txns.iter().map(|txn| nodes[txn.index()]).collect());
+            let possible = made_of.filter(|all| all.iter().all(|&node| !is_impossible[node as usize]));
+            let Some(made_of) = possible else {
+                collected.unexplained.push((node, op));
+                continue;
+            };
+            let source = made_of.last().copied().unwrap_or(INITIAL);
+            collected.read_count += 1;
+            collected.source[op.index()] = source;
+            let open = made_of.iter().filter(|&&appender| facts.is_unknown(appender));
+            collected.listed.extend(open.map(|&appender| (node, appender)));
+            if !longest.0.starts_with(&made_of) {
+                let known = made_of.starts_with(&longest.0[..]).then_some(longest.0.len());
+                let pairs = made_of.windows(2).skip(known.unwrap_or(0).saturating_sub(1));
+                collected.told.extend(pairs.map(|pair| (pair[0], pair[1], node)));
+                match known {
+                    Some(_) => longest = (made_of, node),
+                    None => forks.push((made_of, node)),
+                }
+            }
+        }
+        // The elements of a list stand in the order of their writers, and all other writers come after them. A list
+        // that another one begins with adds nothing to that.
+        let writers = &collected.writers[*collected.key_start.last().expect("one more") as usize..];
+        for (list, teller) in forks.iter().chain([&longest]) {
+            let Some(&last) = list.last() else { continue };
+            let mut seen = list.clone();
+            seen.sort_unstable();
+            let unseen = writers.iter().filter(|writer| seen.binary_search(writer).is_err());
+            collected.told.extend(unseen.map(|&writer| (last, writer, *teller)));
+        }
+    }
+}
+
+/// The initial value of the key at hand, if it has one that matters.
+fn initial_of(
+    history: &History,
+    facts: &Facts,
+    pass: &KeyPass,
+    ever_written: Option<&EverWritten>,
+) -> Result<Option<ValueId>, Flaw> {
+    let known = history.initial().value_of(pass.key);
+    let Some(ever_written) = ever_written.filter(|_| known.is_none()) else { return Ok(known) };
+    let may_be = |read: &&Pending| {
+        let value = read.look.value();
+        (value == ValueId::NIL || !ever_written.contains(pass.key, value))
+            && read.look.fits(Held::initially(value))
+    };
+    let is_committed = |read: &&Pending| !facts.is_unknown(read.node);
+    let mut possible = pass.reads.iter().filter(may_be);
+    let pinned = possible.clone().filter(is_committed).find(|read| read.look.value() != ValueId::NIL);
+    if let Some(read) = pinned {
+        return Ok(Some(read.look.value()));
+    }
+    let Some(first) = possible.next() else { return Ok(None) };
+    match possible.find(|read| read.look.value() != first.look.value()) {
+        None => Ok(Some(first.look.value())),
+        Some(other) => {
+            Err(Flaw::new(Place::Op(other.op), "this read shows another initial value than an earlier one"))
+        }
+    }
+}

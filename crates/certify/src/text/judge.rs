@@ -1,0 +1,501 @@
+//! Evaluates a level's text along an order: which visible writers stand after the source of a read?
+//!
+//! What is visible lies inside the order wherever sessions and reads do, so only writers between the source and the
+//! reader can be hits. One technique for each kind of part:
+//! - *earlier*: a transaction's reads backward, with the earliest source of each key among those after (a stamp by key);
+//!   the keys of a writer are met with the keys that were read, over the smaller side: O(n^1.5) at worst;
+//! - *session*, *reads-from*: the same, with the last own writer of each key;
+//! - *before*: the last writer before the reader;
+//! - *conflicts*: the writers between source and reader, the last one first;
+//! - *steps*: clocks (the last node seen of each session), computed along the order for 64 sessions at a time, so that
+//!   memory does not grow with the number of sessions: O(n k);
+//! - *matrix*: see `matrix.rs`.
+
+use super::facts::{Facts, INITIAL};
+use super::matrix;
+use super::plan::{Part, Plan, Steps};
+
+/// A node that is not in the order.
+pub const ABSENT: u32 = u32::MAX;
+
+/// An order of the transactions that are taken as committed, and where each read came from.
+#[derive(Clone, Debug, Default)]
+pub struct Witness {
+    /// The nodes in order; the initial one is first.
+    pub order: Vec<u32>,
+    /// For each node its place in the order, or [`ABSENT`].
+    pub position: Vec<u32>,
+    /// For each read its source; anything for readers that are not in the order.
+    pub source: Vec<u32>,
+}
+
+/// A writer that is visible to a reader and stands after the source.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Hit {
+    /// The number of the read.
+    pub read: u32,
+    /// The visible writer.
+    pub rival: u32,
+    /// The number of the part that shows it.
+    pub part: u32,
+}
+
+impl Witness {
+    /// A witness with these nodes in this order; the initial one is added.
+    pub fn new(facts: &Facts, order: impl IntoIterator<Item = u32>, source: Vec<u32>) -> Self {
+        let order: Vec<u32> = std::iter::once(INITIAL).chain(order).collect();
+        let mut position = vec![ABSENT; facts.node_count()];
+        for (place, &node) in order.iter().enumerate() {
+            position[node as usize] = place as u32;
+        }
+        Self { order, position, source }
+    }
+
+    /// Whether a node is taken as committed.
+    #[inline]
+    pub fn has(&self, node: u32) -> bool {
+        self.position[node as usize] != ABSENT
+    }
+}
+
+/// What the evaluation of a level needs, beside the order.
+pub struct Judge<'a> {
+    facts: &'a Facts,
+    plan: &'a Plan,
+    /// Asked now and then: whether to stop.
+    stop: &'a dyn Fn() -> bool,
+}
+
+/// The evaluation was stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stopped;
+
+/// How many nodes pass between two questions whether to stop.
+const STOP_INTERVAL: usize = 4096;
+
+/// With more writers than this between source and reader, the last one of each session is looked up instead.
+const FEW_WRITERS: usize = 64;
+
+/// How many sessions have their clocks computed at a time.
+const BLOCK: usize = 64;
+
+/// For each key of the transaction at hand a number that is valid if the stamp is.
+struct Stamps {
+    stamp: Vec<u32>,
+    /// The position of the earliest source.
+    earliest: Vec<u32>,
+    /// The read from it.
+    read: Vec<u32>,
+    keys: Vec<u32>,
+}
+
+impl Stamps {
+    fn new(key_count: usize) -> Self {
+        Self {
+            stamp: vec![0; key_count],
+            earliest: vec![0; key_count],
+            read: vec![0; key_count],
+            keys: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, stamp: u32, key: u32, position: u32, read: u32) {
+        let place = key as usize;
+        if self.stamp[place] != stamp {
+            self.stamp[place] = stamp;
+            self.keys.push(key);
+        } else if self.earliest[place] <= position {
+            return;
+        }
+        self.earliest[place] = position;
+        self.read[place] = read;
+    }
+
+    /// Calls `hit` for each stamped key that a writer at this position writes and that was read from before it.
+    fn meet(&self, facts: &Facts, stamp: u32, writer: u32, position: u32, mut hit: impl FnMut(u32)) {
+        let written = facts.written(writer);
+        if written.len() <= self.keys.len() * 4 {
+            for &key in written {
+                let place = key as usize;
+                if self.stamp[place] == stamp && self.earliest[place] < position {
+                    hit(self.read[place]);
+                }
+            }
+        } else {
+            for &key in &self.keys {
+                if self.earliest[key as usize] < position && facts.writes(writer, key) {
+                    hit(self.read[key as usize]);
+                }
+            }
+        }
+    }
+}
+
+impl<'a> Judge<'a> {
+    /// A judge of one level; `stop` is asked now and then.
+    pub fn new(facts: &'a Facts, plan: &'a Plan, stop: &'a dyn Fn() -> bool) -> Self {
+        Self { facts, plan, stop }
+    }
+
+    /// All hits; for each read and part at most one rival of each session.
+    ///
+    /// # Errors
+    /// If it was told to stop.
+    pub fn hits(&self, witness: &Witness) -> Result<Vec<Hit>, Stopped> {
+        let mut hits = Vec::new();
+        let has = |part: &Part| self.plan.parts.iter().position(|known| known == part);
+        if let Some(part) = has(&Part::Earlier) {
+            self.earlier(witness, part as u32, &mut hits)?;
+        }
+        let session = has(&Part::Session);
+        if let Some(part) = session {
+            self.session(witness, part as u32, &mut hits)?;
+        }
+        if let Some(part) = has(&Part::ReadsFrom) {
+            self.reads_from(witness, part as u32, &mut hits)?;
+        }
+        for (number, part) in self.plan.parts.iter().enumerate() {
+            match part {
+                Part::Steps(steps) => self.steps(witness, *steps, number as u32, &mut hits)?,
+                Part::Matrix(rel) => {
+                    let rows = matrix::evaluate(self.facts, witness, rel, None, self.stop)?;
+                    matrix::add_hits(self.facts, witness, &rows, number as u32, &mut hits);
+                }
+                Part::Conflicts => self.conflicts(witness, number as u32, &mut hits)?,
+                Part::Before { to_updates } => self.before(witness, *to_updates, number as u32, &mut hits)?,
+                Part::Earlier | Part::Session | Part::ReadsFrom => {}
+            }
+        }
+        Ok(hits)
+    }
+
+    fn ask(&self, place: usize) -> Result<(), Stopped> {
+        if place.is_multiple_of(STOP_INTERVAL) && (self.stop)() { Err(Stopped) } else { Ok(()) }
+    }
+
+    fn present(&self, witness: &'a Witness) -> impl Iterator<Item = u32> {
+        (1..self.facts.node_count() as u32).filter(|&node| witness.has(node))
+    }
+
+    fn earlier(&self, witness: &Witness, part: u32, hits: &mut Vec<Hit>) -> Result<(), Stopped> {
+        let (facts, position) = (self.facts, &witness.position);
+        let mut stamps = Stamps::new(facts.key_count());
+        for node in self.present(witness) {
+            self.ask(node as usize)?;
+            stamps.keys.clear();
+            let reads = facts.reads_of(node);
+            // Reads by one operation, as of a range, are not before one another.
+            let mut pending = reads.end;
+            for read in reads.clone().rev() {
+                let op = facts.reads()[read].op;
+                while pending > read + 1 && facts.reads()[pending - 1].op != op {
+                    pending -= 1;
+                    let later = witness.source[pending];
+                    let key = facts.reads()[pending].key;
+                    stamps.add(node, key, position[later as usize], pending as u32);
+                }
+                let writer = witness.source[read];
+                // Only the first read from a writer matters: it sees the most reads after it.
+                let is_first = writer != INITIAL && !witness.source[reads.start..read].contains(&writer);
+                if is_first {
+                    stamps.meet(facts, node, writer, position[writer as usize], |read| {
+                        hits.push(Hit { read, rival: writer, part });
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn stamp_reads(&self, witness: &Witness, node: u32, stamps: &mut Stamps) {
+        stamps.keys.clear();
+        for read in self.facts.reads_of(node) {
+            let source = witness.source[read];
+            let key = self.facts.reads()[read].key;
+            stamps.add(node, key, witness.position[source as usize], read as u32);
+        }
+    }
+
+    fn reads_from(&self, witness: &Witness, part: u32, hits: &mut Vec<Hit>) -> Result<(), Stopped> {
+        let facts = self.facts;
+        let mut stamps = Stamps::new(facts.key_count());
+        for node in self.present(witness) {
+            self.ask(node as usize)?;
+            self.stamp_reads(witness, node, &mut stamps);
+            let sources = &witness.source[facts.reads_of(node)];
+            for (place, &writer) in sources.iter().enumerate() {
+                if writer == INITIAL || sources[..place].contains(&writer) {
+                    continue;
+                }
+                stamps.meet(facts, node, writer, witness.position[writer as usize], |read| {
+                    hits.push(Hit { read, rival: writer, part });
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Session by session, with the last writer of each key in the order.
+    fn session(&self, witness: &Witness, part: u32, hits: &mut Vec<Hit>) -> Result<(), Stopped> {
+        let (facts, position) = (self.facts, &witness.position);
+        let mut last: Vec<(u32, u32)> = vec![(0, INITIAL); facts.key_count()];
+        for node in self.present(witness) {
+            self.ask(node as usize)?;
+            let session = facts.session_start(node);
+            for read in facts.reads_of(node) {
+                let (of, writer) = last[facts.reads()[read].key as usize];
+                let source = witness.source[read];
+                if of == session && position[writer as usize] > position[source as usize] {
+                    hits.push(Hit { read: read as u32, rival: writer, part });
+                }
+            }
+            for &key in facts.written(node) {
+                let entry = &mut last[key as usize];
+                if entry.0 != session || position[entry.1 as usize] < position[node as usize] {
+                    *entry = (session, node);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The last writer between source and reader.
+    fn before(
+        &self,
+        witness: &Witness,
+        to_updates: bool,
+        part: u32,
+        hits: &mut Vec<Hit>,
+    ) -> Result<(), Stopped> {
+        let facts = self.facts;
+        let writers = self.writers_in_order(witness);
+        for node in self.present(witness) {
+            self.ask(node as usize)?;
+            if to_updates && facts.written(node).is_empty() {
+                continue;
+            }
+            for read in facts.reads_of(node) {
+                let key = facts.reads()[read].key;
+                let source = witness.position[witness.source[read] as usize];
+                let end = writers.place(witness, key, witness.position[node as usize]);
+                let last = writers.of(key)[..end].last().copied();
+                if let Some(rival) = last.filter(|&rival| witness.position[rival as usize] > source) {
+                    hits.push(Hit { read: read as u32, rival, part });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writers between source and reader that write a key of the reader too.
+    fn conflicts(&self, witness: &Witness, part: u32, hits: &mut Vec<Hit>) -> Result<(), Stopped> {
+        let facts = self.facts;
+        let writers = self.writers_in_order(witness);
+        let mut stamp = vec![0u32; facts.key_count()];
+        for node in self.present(witness) {
+            self.ask(node as usize)?;
+            let written = facts.written(node);
+            if written.is_empty() {
+                continue;
+            }
+            written.iter().for_each(|&key| stamp[key as usize] = node);
+            for read in facts.reads_of(node) {
+                let key = facts.reads()[read].key;
+                let source = witness.position[witness.source[read] as usize];
+                let first = writers.place(witness, key, source + 1);
+                let end = writers.place(witness, key, witness.position[node as usize]).max(first);
+                let meets = |rival: u32| facts.written(rival).iter().any(|&key| stamp[key as usize] == node);
+                let mut between = writers.of(key)[first..end].iter().rev().copied();
+                if let Some(rival) = between.find(|&rival| meets(rival)) {
+                    hits.push(Hit { read: read as u32, rival, part });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn steps(&self, witness: &Witness, steps: Steps, part: u32, hits: &mut Vec<Hit>) -> Result<(), Stopped> {
+        let writers = self.writers_in_order(witness);
+        let sessions = self.sessions();
+        for block in sessions.chunks(BLOCK) {
+            let mut clocks = Clocks::new(self.facts, block);
+            for (place, &node) in witness.order.iter().enumerate().skip(1) {
+                self.ask(place)?;
+                self.advance(witness, steps, &writers, &mut clocks, node);
+                self.look_back(witness, &writers, &clocks, node, part, hits);
+            }
+        }
+        Ok(())
+    }
+
+    /// The first nodes of the sessions.
+    fn sessions(&self) -> Vec<u32> {
+        let nodes = 1..self.facts.node_count() as u32;
+        nodes.filter(|&node| self.facts.session_start(node) == node).collect()
+    }
+
+    /// The writers of each key that are in the order, in its order.
+    fn writers_in_order(&self, witness: &Witness) -> Writers {
+        let facts = self.facts;
+        let mut start = vec![0u32; facts.key_count() + 1];
+        for &node in &witness.order[1..] {
+            facts.written(node).iter().for_each(|&key| start[key as usize + 1] += 1);
+        }
+        for key in 0..facts.key_count() {
+            start[key + 1] += start[key];
+        }
+        let mut next = start.clone();
+        let mut nodes = vec![0; start[facts.key_count()] as usize];
+        for &node in &witness.order[1..] {
+            for &key in facts.written(node) {
+                nodes[next[key as usize] as usize] = node;
+                next[key as usize] += 1;
+            }
+        }
+        Writers { start, nodes }
+    }
+
+    /// The clock of a node: what its predecessors have seen, and they themselves.
+    fn advance(&self, witness: &Witness, steps: Steps, writers: &Writers, clocks: &mut Clocks, node: u32) {
+        let facts = self.facts;
+        let start = facts.session_start(node);
+        if let Some(before) = (start..node).rev().find(|&before| witness.has(before)) {
+            clocks.join(node, before);
+        }
+        if steps.reads_from {
+            let mut last = INITIAL;
+            for read in facts.reads_of(node) {
+                let source = witness.source[read];
+                if source != INITIAL && source != last {
+                    clocks.join(node, source);
+                    last = source;
+                }
+            }
+        }
+        if steps.conflicts {
+            for &key in facts.written(node) {
+                let place = writers.place(witness, key, witness.position[node as usize]);
+                if place > 0 {
+                    clocks.join(node, writers.of(key)[place - 1]);
+                }
+            }
+        }
+    }
+
+    /// Writers of what a node reads, after the source, that its clock shows.
+    fn look_back(
+        &self,
+        witness: &Witness,
+        writers: &Writers,
+        clocks: &Clocks,
+        node: u32,
+        part: u32,
+        hits: &mut Vec<Hit>,
+    ) {
+        let (facts, position) = (self.facts, &witness.position);
+        for read in facts.reads_of(node) {
+            let key = facts.reads()[read].key;
+            let source = position[witness.source[read] as usize];
+            let of_key = writers.of(key);
+            // The last one first: mostly it is the source, or stands before it.
+            let later = of_key.last().is_some_and(|&writer| position[writer as usize] > source);
+            if !later {
+                continue;
+            }
+            let first = writers.place(witness, key, source + 1);
+            let end = writers.place(witness, key, position[node as usize]);
+            if end > first + FEW_WRITERS {
+                let seen = clocks.last_seen_writers(facts, node, key);
+                let is_later = |writer: &u32| witness.has(*writer) && position[*writer as usize] > source;
+                hits.extend(seen.filter(is_later).map(|rival| Hit { read: read as u32, rival, part }));
+                continue;
+            }
+            let mut seen_of = ABSENT;
+            for &writer in &of_key[first..end.max(first)] {
+                if clocks.has_seen(node, writer) {
+                    let session = facts.session_start(writer);
+                    if session != seen_of {
+                        hits.push(Hit { read: read as u32, rival: writer, part });
+                        seen_of = session;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The writers of each key in the order.
+struct Writers {
+    start: Vec<u32>,
+    nodes: Vec<u32>,
+}
+
+impl Writers {
+    fn of(&self, key: u32) -> &[u32] {
+        &self.nodes[self.start[key as usize] as usize..self.start[key as usize + 1] as usize]
+    }
+
+    /// How many writers of a key stand before a position.
+    fn place(&self, witness: &Witness, key: u32, position: u32) -> usize {
+        self.of(key).partition_point(|&writer| witness.position[writer as usize] < position)
+    }
+}
+
+/// For each node and each session of a block, one more than the last node of the session that it has seen.
+struct Clocks {
+    width: usize,
+    seen: Vec<u32>,
+    /// For each node the place of its session in the block, or `ABSENT`.
+    column: Vec<u32>,
+}
+
+impl Clocks {
+    fn new(facts: &Facts, block: &[u32]) -> Self {
+        let column = (0..facts.node_count() as u32).map(|node| {
+            let place = block.binary_search(&facts.session_start(node));
+            place.map_or(ABSENT, |place| place as u32)
+        });
+        Self { width: block.len(), seen: vec![0; block.len() * facts.node_count()], column: column.collect() }
+    }
+
+    fn join(&mut self, node: u32, before: u32) {
+        let width = self.width;
+        let (node, before) = (node as usize, before as usize);
+        let (from, to) = (before * width, node * width);
+        if from < to {
+            let (left, right) = self.seen.split_at_mut(to);
+            raise(&mut right[..width], &left[from..from + width]);
+        } else {
+            let (left, right) = self.seen.split_at_mut(from);
+            raise(&mut left[to..to + width], &right[..width]);
+        }
+        let column = self.column[before];
+        if column != ABSENT {
+            let entry = &mut self.seen[to + column as usize];
+            *entry = (*entry).max(before as u32 + 1);
+        }
+    }
+
+    /// The last writer of a key in each session of the block that a node has seen.
+    fn last_seen_writers<'f>(&'f self, facts: &'f Facts, node: u32, key: u32) -> impl Iterator<Item = u32> {
+        let writers = facts.writers(key);
+        let seen = &self.seen[node as usize * self.width..(node as usize + 1) * self.width];
+        seen.iter().filter(|&&end| end > 0).filter_map(move |&end| {
+            let place = writers.partition_point(|&writer| writer < end);
+            let last = *writers[..place].last()?;
+            (facts.session_start(last) == facts.session_start(end - 1)).then_some(last)
+        })
+    }
+
+    #[inline]
+    fn has_seen(&self, node: u32, writer: u32) -> bool {
+        let column = self.column[writer as usize];
+        column != ABSENT && self.seen[node as usize * self.width + column as usize] > writer
+    }
+}
+
+fn raise(to: &mut [u32], from: &[u32]) {
+    for (to, &from) in to.iter_mut().zip(from) {
+        *to = (*to).max(from);
+    }
+}

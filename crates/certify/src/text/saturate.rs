@@ -1,0 +1,246 @@
+//! What a level forces of every order, until it contradicts itself: the argument behind a violation.
+//!
+//! Only what is certain counts: transactions that committed, or that a committed one read from; reads with one possible
+//! source. What is visible by what is known of the order only grows as more becomes known, so each forced pair is in
+//! every order that the level allows, and a cycle means that there is none. On matrices of bits: for the few
+//! transactions of a counterexample, not for whole histories.
+
+use history::OpId;
+use spec::{Base, Rel};
+
+use super::facts::{Facts, INITIAL};
+use super::judge::{Stopped, Witness};
+use super::matrix::{self, Rows};
+use super::plan::{Part, Plan, Steps};
+
+/// Why a node comes before another in every order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Why {
+    /// It is earlier in the session.
+    Session,
+    /// The later one reads this from it.
+    Read(OpId, u32),
+    /// A list that this node read shows it.
+    Told(u32),
+    /// The reader read the key from the later one, although it saw the earlier one, which wrote the key too. The number
+    /// is that of the part of the text that makes it visible.
+    Visible {
+        /// The node that read.
+        reader: u32,
+        /// The key.
+        key: u32,
+        /// The part of the plan.
+        part: u32,
+    },
+}
+
+/// A pair that is in every order, with the reason.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Forced {
+    /// The earlier one.
+    pub from: u32,
+    /// The later one.
+    pub to: u32,
+    /// Why.
+    pub why: Why,
+}
+
+/// A shortest cycle of forced pairs, or nothing if what is certain does not contradict itself. A cycle through the
+/// initial state is a pair that ends in it.
+pub fn contradiction(facts: &Facts, plan: &Plan) -> Option<Vec<Forced>> {
+    let facts = &certain(facts);
+    if plan.one_source {
+        return two_sources(facts);
+    }
+    let mut forced = known(facts, plan);
+    // Every round adds a pair, so it ends.
+    loop {
+        if let Some(cycle) = shortest_cycle(facts.node_count(), &forced) {
+            return Some(cycle);
+        }
+        let count = forced.len();
+        add_visible(facts, plan, &mut forced).ok()?;
+        if forced.len() == count {
+            return None;
+        }
+    }
+}
+
+/// The nodes that surely committed, as they are numbered in `facts`.
+pub fn certain_nodes(facts: &Facts) -> Vec<u32> {
+    let certain = certainty(facts);
+    (1..facts.node_count() as u32).filter(|&node| certain[node as usize].is_some()).collect()
+}
+
+/// For each node that surely committed the node that shows it: itself, or one that surely committed and read from it.
+pub fn certainty(facts: &Facts) -> Vec<Option<u32>> {
+    let count = facts.node_count() as u32;
+    let mut certain: Vec<Option<u32>> =
+        (0..count).map(|node| (!facts.is_unknown(node)).then_some(node)).collect();
+    let mut open: Vec<u32> = (1..count).filter(|&node| certain[node as usize].is_some()).collect();
+    while let Some(node) = open.pop() {
+        let sources = facts.reads_of(node).filter_map(|read| facts.only_source(read));
+        for other in sources.chain(facts.listed_by(node).iter().map(|&(_, appender)| appender)) {
+            if certain[other as usize].is_none() {
+                certain[other as usize] = Some(node);
+                open.push(other);
+            }
+        }
+    }
+    certain
+}
+
+/// The facts about what is certain alone. Nodes keep their numbers only if all are certain, so reasons name transactions
+/// by the numbers of the result; callers give facts in which all nodes are certain, or map them by transaction.
+fn certain(facts: &Facts) -> Facts {
+    facts.restricted(&certain_nodes(facts)).with_single_sources()
+}
+
+fn two_sources(facts: &Facts) -> Option<Vec<Forced>> {
+    for node in 1..facts.node_count() as u32 {
+        for read in facts.reads_of(node) {
+            let Some(source) = facts.only_source(read) else { continue };
+            let key = facts.reads()[read].key;
+            let earlier = facts.reads_of(node).take_while(|&other| other < read);
+            let mut same_key = earlier.filter(|&other| facts.reads()[other].key == key);
+            if let Some(other) = same_key.find(|&other| facts.only_source(other) != Some(source)) {
+                let pair = |read: usize| Forced {
+                    from: facts.only_source(read).unwrap_or(INITIAL),
+                    to: node,
+                    why: Why::Read(facts.reads()[read].op, key),
+                };
+                return Some(vec![pair(other), pair(read)]);
+            }
+        }
+    }
+    None
+}
+
+/// Pairs that the level's order contains, and those that lists show.
+fn known(facts: &Facts, plan: &Plan) -> Vec<Forced> {
+    let mut forced = Vec::new();
+    for node in 1..facts.node_count() as u32 {
+        if plan.session && facts.session_start(node) < node {
+            // The pair before is enough: session order is transitive. Shortcuts keep cycles short.
+            for from in facts.session_start(node)..node {
+                forced.push(Forced { from, to: node, why: Why::Session });
+            }
+        }
+        if plan.reads_from {
+            for read in facts.reads_of(node) {
+                if let Some(from) = facts.only_source(read).filter(|&from| from != INITIAL) {
+                    let read = facts.reads()[read];
+                    forced.push(Forced { from, to: node, why: Why::Read(read.op, read.key) });
+                }
+            }
+        }
+    }
+    forced.extend(facts.told().iter().map(|&(from, to, by)| Forced { from, to, why: Why::Told(by) }));
+    forced
+}
+
+fn add_visible(facts: &Facts, plan: &Plan, forced: &mut Vec<Forced>) -> Result<(), Stopped> {
+    let count = facts.node_count();
+    let source = (0..facts.reads().len()).map(|read| facts.only_source(read).unwrap_or(INITIAL)).collect();
+    // Numbers serve as positions: nothing here depends on the order.
+    let witness = Witness::new(facts, 1..count as u32, source);
+    let mut before = Rows::empty(count);
+    (1..count).for_each(|node| before.add(INITIAL as usize, node));
+    forced.iter().for_each(|pair| before.add(pair.from as usize, pair.to as usize));
+    let before = matrix::closure(before, &|| false)?;
+    for (number, part) in plan.parts.iter().enumerate() {
+        let rows = match part {
+            Part::Earlier => None,
+            part => Some(matrix::evaluate(facts, &witness, &relation_of(part), Some(&before), &|| false)?),
+        };
+        for reader in 1..count as u32 {
+            for read in facts.reads_of(reader) {
+                let key = facts.reads()[read].key;
+                let source = witness.source[read];
+                for &rival in facts.writers(key).iter().filter(|&&rival| rival != source) {
+                    let is_visible = match &rows {
+                        Some(rows) => rows.has(rival as usize, reader as usize),
+                        None => {
+                            // Reads by one operation, as of a range, are not before one another.
+                            let op = facts.reads()[read].op;
+                            let mut earlier =
+                                facts.reads_of(reader).take_while(|&read| facts.reads()[read].op < op);
+                            earlier.any(|read| witness.source[read] == rival)
+                        }
+                    };
+                    if is_visible && !before.has(rival as usize, source as usize) {
+                        let why = Why::Visible { reader, key, part: number as u32 };
+                        forced.push(Forced { from: rival, to: source, why });
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A part as the relation that it stands for.
+fn relation_of(part: &Part) -> Rel {
+    match part {
+        Part::Session => Rel::Base(Base::Session),
+        Part::ReadsFrom | Part::Earlier => Rel::Base(Base::ReadsFrom),
+        Part::Before { to_updates: false } => Rel::Base(Base::Before),
+        Part::Before { to_updates: true } => {
+            let shipped = spec::library::level("update-serializable").expect("a test finds every text");
+            shipped.visible.clone().expect("its text says what is visible")
+        }
+        Part::Conflicts => Rel::Base(Base::Conflict).inter(Rel::Base(Base::Before)),
+        Part::Matrix(rel) => rel.clone(),
+        Part::Steps(Steps { reads_from, conflicts }) => {
+            let mut steps = Rel::Base(Base::Session);
+            if *reads_from {
+                steps = steps.union(Rel::Base(Base::ReadsFrom));
+            }
+            if *conflicts {
+                steps = steps.union(Rel::Base(Base::Conflict).inter(Rel::Base(Base::Before)));
+            }
+            Rel::Closure(Box::new(steps))
+        }
+    }
+}
+
+/// A cycle of the fewest pairs; one pair that ends in the initial state is a cycle.
+fn shortest_cycle(node_count: usize, forced: &[Forced]) -> Option<Vec<Forced>> {
+    if let Some(&pair) = forced.iter().find(|pair| pair.to == INITIAL || pair.from == pair.to) {
+        return Some(vec![pair]);
+    }
+    let mut out: Vec<Vec<u32>> = vec![Vec::new(); node_count];
+    forced.iter().enumerate().for_each(|(place, pair)| out[pair.from as usize].push(place as u32));
+    let mut best: Option<Vec<Forced>> = None;
+    for start in 1..node_count as u32 {
+        let mut by = vec![u32::MAX; node_count];
+        let mut queue = std::collections::VecDeque::from([start]);
+        'search: while let Some(node) = queue.pop_front() {
+            for &place in &out[node as usize] {
+                let to = forced[place as usize].to;
+                if to == start {
+                    let mut cycle = vec![forced[place as usize]];
+                    let mut at = node;
+                    while at != start {
+                        let pair = forced[by[at as usize] as usize];
+                        cycle.push(pair);
+                        at = pair.from;
+                    }
+                    cycle.reverse();
+                    if best.as_ref().is_none_or(|best| cycle.len() < best.len()) {
+                        best = Some(cycle);
+                    }
+                    break 'search;
+                }
+                if by[to as usize] == u32::MAX {
+                    by[to as usize] = place;
+                    queue.push_back(to);
+                }
+            }
+        }
+        if best.as_ref().is_some_and(|best| best.len() == 2) {
+            break;
+        }
+    }
+    best
+}

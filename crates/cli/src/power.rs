@@ -1,0 +1,55 @@
+//! How much a run could have shown, in words: a verdict "holds" of a run without conflicts says nothing.
+
+use history::History;
+use isoscope::Chances;
+use isoscope::units::count;
+
+/// What was counted, and the numbers.
+pub fn rows(chances: &Chances) -> Vec<(String, String)> {
+    let number =
+        |number: Option<u64>| number.map_or("too many to count".to_owned(), |number| count(number as usize));
+    vec![
+        ("pairs that wrote the same key".to_owned(), number(Some(chances.write_conflicts))),
+        ("chances for a lost update".to_owned(), number(Some(chances.lost_update))),
+        ("chances for read skew".to_owned(), number(chances.read_skew)),
+        ("chances for write skew".to_owned(), number(chances.write_skew)),
+    ]
+}
+
+/// The anomalies for which there was no chance at all.
+pub fn blind(chances: &Chances) -> Vec<&'static str> {
+    let all = [
+        ("lost update", Some(chances.lost_update)),
+        ("read skew", chances.read_skew),
+        ("write skew", chances.write_skew),
+    ];
+    all.into_iter().filter(|&(_, number)| number == Some(0)).map(|(name, _)| name).collect()
+}
+
+/// A sentence that judges the numbers, with what raises them.
+pub fn sentence(history: &History, chances: &Chances) -> String {
+    let pairs = match history.has_times() {
+        true => "pairs of transactions of different sessions that may have overlapped",
+        false => "pairs of transactions of different sessions",
+    };
+    let blind = blind(chances);
+    match blind.len() {
+        0 => format!("Counted are {pairs}; each of these anomalies would have been visible."),
+        _ => format!(
+            "Counted are {pairs}. This run could not have shown {}: {}.",
+            blind.join(", "),
+            hint(chances)
+        ),
+    }
+}
+
+/// Which option of `run` gives more chances.
+pub fn hint(chances: &Chances) -> &'static str {
+    if chances.write_conflicts == 0 {
+        "fewer keys (run --keys) or more sessions (run --sessions) make transactions meet"
+    } else if chances.lost_update == 0 {
+        "writes that read their key first (run --read-modify-write-share) can lose updates"
+    } else {
+        "longer transactions (run --operations) with reads and writes of several keys can show it"
+    }
+}

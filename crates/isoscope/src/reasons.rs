@@ -1,0 +1,126 @@
+//! Why transactions contradict themselves at a level that is given by its text, in sentences.
+
+use certify::text::facts::{Facts, INITIAL};
+use certify::text::plan::{Part, Plan};
+use certify::text::saturate::{Forced, Why, contradiction};
+use history::{History, KeyId, TxnId, visible};
+
+use crate::explanation::{Explanation, Line};
+use crate::units::counted;
+
+/// The explanation of a contradiction among some nodes, if they contradict themselves.
+pub(crate) fn of_contradiction(
+    history: &History,
+    facts: &Facts,
+    plan: &Plan,
+    nodes: &[u32],
+) -> Option<Explanation> {
+    let few = facts.restricted(nodes);
+    let cycle = contradiction(&few, plan)?;
+    let teller = Teller { history, facts: &few, plan };
+    let mut transactions: Vec<TxnId> = nodes.iter().map(|&node| facts.txn(node)).collect();
+    transactions.sort_unstable();
+    let lines = cycle.iter().map(|pair| Line { depth: 0, text: visible(&teller.sentence(pair)) });
+    let mut lines: Vec<Line> = lines.collect();
+    lines.push(Line { depth: 0, text: visible(&teller.conclusion(&cycle)) });
+    Some(Explanation {
+        anomaly: anomaly(plan, &cycle),
+        headline: format!("contradiction, {}", counted(transactions.len(), "transaction")),
+        transactions,
+        participants: Vec::new(),
+        lines,
+    })
+}
+
+/// The name of the pattern, where it has one that is the same at every level.
+fn anomaly(plan: &Plan, cycle: &[Forced]) -> Option<&'static str> {
+    let is_of_reads = |pair: &Forced| matches!(pair.why, Why::Session | Why::Read(..));
+    match cycle {
+        _ if plan.one_source => Some("non-repeatable read"),
+        _ if cycle.iter().all(is_of_reads) => Some("cycle of sessions and reads"),
+        _ => None,
+    }
+}
+
+struct Teller<'a> {
+    history: &'a History,
+    facts: &'a Facts,
+    plan: &'a Plan,
+}
+
+impl Teller<'_> {
+    fn txn(&self, node: u32) -> String {
+        match node {
+            INITIAL => "the initial state".to_owned(),
+            node => self.history.txn_label(self.facts.txn(node)),
+        }
+    }
+
+    fn key(&self, key: u32) -> String {
+        self.history.keys().original(KeyId(key)).to_string()
+    }
+
+    fn sentence(&self, pair: &Forced) -> String {
+        let (from, to) = (self.txn(pair.from), self.txn(pair.to));
+        match pair.why {
+            Why::Session => format!("{from} comes before {to}: it is earlier in the same session"),
+            Why::Read(_, key) if self.plan.one_source => format!("{to} read {} from {from}", self.key(key)),
+            Why::Read(_, key) => format!("{from} comes before {to}: {to} read {} from {from}", self.key(key)),
+            Why::Told(by) => {
+                format!("{from} comes before {to}: {} read a list that shows this order", self.txn(by))
+            }
+            Why::Visible { reader, key, part } => {
+                let (reader_name, key) = (self.txn(reader), self.key(key));
+                let seen = self.visible(part, pair.from, reader);
+                format!(
+                    "{from} comes before {to}: {reader_name} read {key} from {to}, although {from} wrote {key} too and \
+                     was visible to {reader_name} ({seen})"
+                )
+            }
+        }
+    }
+
+    /// Why a transaction is visible to a reader.
+    fn visible(&self, part: u32, writer: u32, reader: u32) -> String {
+        let (writer_name, reader_name) = (self.txn(writer), self.txn(reader));
+        match &self.plan.parts[part as usize] {
+            Part::Session => format!("{writer_name} is earlier in the session of {reader_name}"),
+            Part::ReadsFrom => format!("{reader_name} read {} from it", self.read_keys(writer, reader)),
+            Part::Earlier => {
+                format!("{reader_name} had read {} from it before", self.read_keys(writer, reader))
+            }
+            Part::Before { .. } => format!("{writer_name} comes before {reader_name}"),
+            Part::Conflicts => format!("both wrote a common key, and {writer_name} did so first"),
+            Part::Steps(_) if self.facts.is_session_before(writer, reader) => {
+                format!("{writer_name} is earlier in the session of {reader_name}")
+            }
+            Part::Steps(_) if !self.read_keys(writer, reader).is_empty() => {
+                format!("{reader_name} read {} from it", self.read_keys(writer, reader))
+            }
+            Part::Steps(_) => {
+                format!("sessions, reads and overwrites lead from {writer_name} to {reader_name}")
+            }
+            Part::Matrix(_) => "by the text of the level".to_owned(),
+        }
+    }
+
+    /// The keys that a node read from another.
+    fn read_keys(&self, writer: u32, reader: u32) -> String {
+        let reads = self.facts.reads_of(reader).filter(|&read| self.facts.only_source(read) == Some(writer));
+        let mut keys: Vec<String> = reads.map(|read| self.key(self.facts.reads()[read].key)).collect();
+        keys.dedup();
+        keys.join(", ")
+    }
+
+    fn conclusion(&self, cycle: &[Forced]) -> String {
+        match cycle {
+            _ if self.plan.one_source => {
+                "a transaction reads a key from one transaction only, at this level".to_owned()
+            }
+            [pair] if pair.to == INITIAL => {
+                format!("but nothing comes before the initial state, so {} cannot", self.txn(pair.from))
+            }
+            _ => "so there is no order in which all of them fit".to_owned(),
+        }
+    }
+}

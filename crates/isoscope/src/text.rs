@@ -1,0 +1,289 @@
+//! Levels that are decided from their text: those without an engine of their own, and the user's.
+//!
+//! In this order: one read or one transaction may show by itself that the level is violated, in the best words and with a
+//! certificate. A text that is that of a level with an engine is decided by this engine, whatever its name. A text in
+//! normal form is decided at any size (`weak`). The definition itself is tried on small histories (`definition.rs`). At
+//! last, a stronger level that holds may answer for it.
+
+use std::time::Instant;
+
+use certify::text::facts::{Facts, INITIAL};
+use certify::text::judge::Witness;
+use certify::text::plan::Plan;
+use certify::text::{TextCertificate, check_facts, small};
+use certify::{Certificate, Flaw};
+use history::{FindingKind, KeyId, Op, OpId};
+use levels::LevelId;
+use spec::Level;
+
+use crate::answer::{Answer, AskedLevel, Decision, Obstacle};
+use crate::definition;
+use crate::error::Error;
+use crate::explanation::Explanation;
+use crate::question::Question;
+use crate::reasons;
+
+/// How many models of the solver are tried for a level that the user did not name: such a level must not delay the
+/// answers for the others.
+const FEW_MODELS: u32 = 6;
+
+/// Decides a level from its text; `known` are answers for other levels.
+pub(crate) fn decide(
+    question: &Question<'_>,
+    level: &Level,
+    name: AskedLevel,
+    known: &[&Answer],
+) -> Result<Answer, Error> {
+    if level.allows_uncommitted {
+        return decide_by_values(question, name, known);
+    }
+    let started = Instant::now();
+    if let Some(certificate) = question.find_forbidden(|finding| forbids(&name, finding))? {
+        let answer = Answer::plain(name, Decision::Violated, started.elapsed());
+        return Ok(question.explained(Answer { certificate: Some(certificate), ..answer }));
+    }
+    if let Some(shipped) = engine_of(level) {
+        let answer = question.decide(shipped, &[])?;
+        return Ok(Answer { level: name, ..answer });
+    }
+    if let Some(answer) = decide_at_any_size(question, level, &name, known)? {
+        return Ok(answer);
+    }
+    let answer = definition::decide(question, level, name.clone())?;
+    match (answer.decision, name.shipped()) {
+        (Decision::Undecided(Obstacle::Definition(_)), Some(level)) => {
+            decide_indirectly(question, level, known, answer)
+        }
+        _ => Ok(answer),
+    }
+}
+
+/// Whether a level forbids what was found in a committed transaction. A level of the user's own forbids what all levels
+/// do that demand committed sources.
+fn forbids(name: &AskedLevel, finding: FindingKind) -> bool {
+    name.shipped().unwrap_or(LevelId::ReadCommitted).forbids(finding)
+}
+
+/// The shipped level with an engine whose text this is.
+fn engine_of(level: &Level) -> Option<LevelId> {
+    let normal = level.normal_form(false);
+    LevelId::with_engine().find(|shipped| {
+        let known = shipped.spec().normal_form(false);
+        known.framework == normal.framework
+            && known.order == normal.order
+            && known.visible == normal.visible
+            && known.require == normal.require
+    })
+}
+
+/// The answer of the engine for texts in normal form; nothing if the text or the history is not of its kind.
+fn decide_at_any_size(
+    question: &Question<'_>,
+    level: &Level,
+    name: &AskedLevel,
+    known: &[&Answer],
+) -> Result<Option<Answer>, Error> {
+    let started = Instant::now();
+    let (Ok(plan), Ok(facts)) = (Plan::of(level), question.facts()) else { return Ok(None) };
+    if !facts.unexplained().is_empty() {
+        return Ok(None);
+    }
+    let priority = match serial_order(question, facts, known)? {
+        Some(order) => order,
+        None => times_of_commits(question, facts),
+    };
+    let options = weak::Options {
+        priority: &priority,
+        stop: &|| question.monitor.reached().is_some(),
+        most_models: if question.is_named { u32::MAX } else { FEW_MODELS },
+    };
+    let (decision, certificate, explanation) = match weak::decide(facts, &plan, &options) {
+        weak::Outcome::Holds(witness) => (Decision::Holds, order_of(facts, &witness), None),
+        weak::Outcome::Contradiction(nodes) => {
+            let explanation = reasons::of_contradiction(question.history, facts, &plan, &nodes);
+            let txns = nodes.iter().map(|&node| facts.txn(node)).collect();
+            (Decision::Violated, TextCertificate::Violated { txns }, explanation)
+        }
+        weak::Outcome::Choices(nodes) => return by_definition(question, facts, level, name, &nodes),
+        weak::Outcome::GivenUp => {
+            let decision = Decision::Undecided(Obstacle::Effort);
+            return Ok(Some(question.explained(Answer::plain(name.clone(), decision, started.elapsed()))));
+        }
+        weak::Outcome::Stopped => {
+            let Some(limit) = question.monitor.reached() else { return Ok(None) };
+            let answer =
+                Answer::plain(name.clone(), Decision::Undecided(Obstacle::Limit(limit)), started.elapsed());
+            return Ok(Some(question.explained(answer)));
+        }
+    };
+    if question.certify {
+        check_facts(facts, level, &certificate).map_err(|flaw| refused(level, &flaw))?;
+    }
+    let answer = Answer::plain(name.clone(), decision, started.elapsed());
+    let method = Some(plan.description());
+    Ok(Some(Answer { explanation, text_certificate: Some(certificate), method, ..answer }))
+}
+
+fn refused(level: &Level, flaw: &Flaw) -> Error {
+    Error::Failed(format!("checking the argument for {}: {flaw}", level.name))
+}
+
+/// The nodes contradict themselves whatever is chosen: the definition is asked about them alone, and its refutation is
+/// checked.
+fn by_definition(
+    question: &Question<'_>,
+    facts: &Facts,
+    level: &Level,
+    name: &AskedLevel,
+    nodes: &[u32],
+) -> Result<Option<Answer>, Error> {
+    let Some((small, keys)) = small::small_history(&facts.restricted(nodes)) else { return Ok(None) };
+    if small.txns.len() >= spec::facts::MAX_TXNS {
+        return Ok(None);
+    }
+    let names = definition::Names {
+        txns: nodes.iter().map(|&node| facts.txn(node)).collect(),
+        keys: keys.iter().map(|&key| KeyId(key)).collect(),
+    };
+    let answer = definition::decide_small(question, level, name.clone(), vec![small], &names)?;
+    match answer.decision {
+        // A part of the history that the level allows says nothing about the whole.
+        Decision::Holds => Err(Error::Failed(format!("finding transactions that violate {}", level.name))),
+        _ => {
+            let txns = nodes.iter().map(|&node| facts.txn(node)).collect();
+            let text_certificate = Some(TextCertificate::Violated { txns });
+            Ok(Some(Answer { text_certificate, ..answer }))
+        }
+    }
+}
+
+/// Where reads may have come from several places, an order in which the history is serializable settles all of them at
+/// once, if there is one: the place of each transaction in it.
+fn serial_order(
+    question: &Question<'_>,
+    facts: &Facts,
+    known: &[&Answer],
+) -> Result<Option<Vec<u64>>, Error> {
+    if (0..facts.reads().len()).all(|read| facts.only_source(read).is_some()) {
+        return Ok(None);
+    }
+    let serial = LevelId::SessionSerializable;
+    let asked;
+    let answer = match known.iter().find(|answer| answer.level.shipped() == Some(serial)) {
+        Some(answer) => answer,
+        None => {
+            asked = question.decide(serial, &[])?;
+            &asked
+        }
+    };
+    let Some((level, Certificate::Holds { order, .. })) = &answer.certificate else { return Ok(None) };
+    let nodes = facts.nodes(question.history.txn_count());
+    let mut places = vec![u64::MAX; facts.node_count()];
+    for (place, event) in order.iter().enumerate() {
+        let txn = event.txn(level.events_per_txn());
+        if let Some(node) = txn.and_then(|txn| nodes[txn.index()]) {
+            places[node as usize] = place as u64 + 1;
+        }
+    }
+    Ok(Some(places))
+}
+
+/// When each transaction committed, as far as that is known: a good guess of their order.
+fn times_of_commits(question: &Question<'_>, facts: &Facts) -> Vec<u64> {
+    let history = question.history;
+    if !history.has_times() {
+        return Vec::new();
+    }
+    let time = |node: u32| {
+        let times = history.times(facts.txn(node));
+        let time = times.commit_response.or(times.commit_request).or(times.begin_response);
+        time.or(times.begin_request).map_or(u64::MAX, |time| (time as u64) ^ (1 << 63))
+    };
+    std::iter::once(0).chain((1..facts.node_count() as u32).map(time)).collect()
+}
+
+fn order_of(facts: &Facts, witness: &Witness) -> TextCertificate {
+    let open = (0..facts.reads().len()).filter(|&read| facts.only_source(read).is_none());
+    let open = open.filter(|&read| witness.has(facts.reader(read)));
+    let source = |read: usize| match witness.source[read] {
+        INITIAL => None,
+        node => Some(facts.txn(node)),
+    };
+    TextCertificate::Holds {
+        order: witness.order[1..].iter().map(|&node| facts.txn(node)).collect(),
+        sources: open
+            .map(|read| (facts.reads()[read].op, KeyId(facts.reads()[read].key), source(read)))
+            .collect(),
+    }
+}
+
+/// A level that also allows what was never committed demands only that some transaction wrote each value.
+///
+/// The values that writes by predicate make are not enumerated, so with them a value without a writer decides nothing.
+fn decide_by_values(question: &Question<'_>, name: AskedLevel, known: &[&Answer]) -> Result<Answer, Error> {
+    let started = Instant::now();
+    let history = question.history;
+    let answer = |decision| Answer::plain(name.clone(), decision, started.elapsed());
+    let Some((read, key, value)) = spec::unwritten_read(history) else { return Ok(answer(Decision::Holds)) };
+    let makes_values = |&op: &OpId| matches!(history.op(op), Op::PredicateWrite(_));
+    match (0..history.op_count() as u32).map(OpId).find(makes_values) {
+        Some(op) => {
+            let undecided = question.explained(answer(Decision::Undecided(Obstacle::Operation(op))));
+            match name.shipped() {
+                Some(level) => decide_indirectly(question, level, known, undecided),
+                None => Ok(undecided),
+            }
+        }
+        None => {
+            let explanation = Some(Explanation::of_unwritten_read(history, read, key, value));
+            Ok(Answer { explanation, ..answer(Decision::Violated) })
+        }
+    }
+}
+
+/// Whether a stronger level holds; if none does, the answer stays as it is.
+fn decide_indirectly(
+    question: &Question<'_>,
+    level: LevelId,
+    known: &[&Answer],
+    undecided: Answer,
+) -> Result<Answer, Error> {
+    let started = Instant::now();
+    Ok(match stronger_that_holds(question, level, known)? {
+        Some(stronger) => Answer {
+            follows_from: Some(stronger),
+            ..Answer::plain(level.into(), Decision::Holds, started.elapsed())
+        },
+        None => undecided,
+    })
+}
+
+/// A level with an engine that implies this one and holds.
+fn stronger_that_holds(
+    question: &Question<'_>,
+    level: LevelId,
+    known: &[&Answer],
+) -> Result<Option<LevelId>, Error> {
+    let has_times = question.history.has_times();
+    let mut candidates: Vec<LevelId> = LevelId::with_engine()
+        .filter(|stronger| stronger.implies(level) && (has_times || !stronger.needs_times()))
+        .collect();
+    candidates.reverse();
+    let mut violated: Vec<LevelId> = Vec::new();
+    for stronger in candidates {
+        if violated.iter().any(|&violated| stronger.implies(violated)) {
+            continue;
+        }
+        let asked = known.iter().find(|answer| answer.level.shipped() == Some(stronger));
+        let decision = match asked {
+            Some(answer) => answer.decision,
+            None => question.decide(stronger, &[])?.decision,
+        };
+        match decision {
+            Decision::Holds => return Ok(Some(stronger)),
+            Decision::Violated => violated.push(stronger),
+            Decision::Undecided(_) => {}
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,253 @@
+//! The smallest part of a history that still violates a level.
+//!
+//! The certificate says where to look: the transactions that it rests on, and the writers of what they read, are a part
+//! that violates the level too. From it transactions are dropped, in halves, quarters and then one by one, and then
+//! operations likewise; each smaller part is asked again, and a certificate of a smaller part may drop more at once.
+//! A level that holds for a history holds for every part of it, so one round over all single transactions is enough:
+//! afterwards none can be left out. That is the smallest part around, not the smallest there is: where many transactions
+//! are left, other starts and another order are tried too.
+//!
+//! A question about a part of a few transactions takes microseconds; the first part is the only one whose size depends
+//! on the history.
+
+use std::collections::BTreeSet;
+
+use certify::Certificate;
+use history::{History, KeyId, Op, OpId, TxnId};
+
+use super::mentioned;
+use super::part::{Kept, Part, part};
+use crate::answer::{Answer, Decision};
+use crate::error::Error;
+
+/// Asks for the level on a part.
+pub(crate) type Ask<'a> = dyn Fn(&History) -> Result<Option<Answer>, Error> + 'a;
+
+/// A part that violates the level.
+pub(crate) struct Violating {
+    pub part: Part,
+    pub answer: Answer,
+    /// Whether nothing can be left out; not so if a limit was reached first.
+    pub is_minimal: bool,
+}
+
+/// Shrinks a violation of the whole history; `stop` is asked between questions.
+pub(crate) fn shrink(
+    history: &History,
+    answer: &Answer,
+    ask: &Ask<'_>,
+    stop: &dyn Fn() -> bool,
+) -> Result<Option<Violating>, Error> {
+    let mut best: Option<Violating> = None;
+    for (start, from_the_back) in [(0, true), (0, false), (1, true), (1, false), (2, true)] {
+        let size = best.as_ref().map_or(usize::MAX, |best| best.part.txns.len());
+        // The whole history is a last resort, since each question about it takes as long as the check.
+        let is_large = size > MANY && history.txn_count() <= SHORT;
+        if size <= FEW || stop() || start == WHOLE && best.is_some() && !is_large {
+            break;
+        }
+        let shrinker = Shrinker { ask, stop, from_the_back };
+        let Some(mut current) = shrinker.first(history, answer, start)? else { continue };
+        if start != WHOLE {
+            // From everything, another part of the history may show something smaller.
+            shrinker.jump(&mut current)?;
+        }
+        shrinker.drop_txns(&mut current)?;
+        if current.part.txns.len() < size {
+            best = Some(current);
+        }
+    }
+    if let Some(best) = &mut best {
+        Shrinker { ask, stop, from_the_back: true }.drop_ops(best)?;
+        best.is_minimal = !stop();
+    }
+    Ok(best)
+}
+
+/// A part of so many transactions is small enough.
+const FEW: usize = 4;
+/// A part of more transactions is looked for anew, if the history has no more than `SHORT`.
+const MANY: usize = 8;
+const SHORT: usize = 2_000;
+/// The start that is everything.
+const WHOLE: usize = 2;
+
+struct Shrinker<'a> {
+    ask: &'a Ask<'a>,
+    stop: &'a dyn Fn() -> bool,
+    /// Whether the last transactions are the first to be dropped.
+    from_the_back: bool,
+}
+
+impl Shrinker<'_> {
+    /// A part to start from: what the explanation tells of, what the certificate rests on, or everything.
+    fn first(&self, history: &History, answer: &Answer, start: usize) -> Result<Option<Violating>, Error> {
+        let seed = match (start, &answer.certificate) {
+            (0, _) => {
+                let told = answer.explanation.iter().flat_map(|explanation| &explanation.transactions);
+                told.copied().collect()
+            }
+            (1, Some((level, certificate))) => mentioned::transactions(history, level, certificate),
+            (WHOLE, _) => return self.ask(part(history, &Kept::ALL)),
+            _ => BTreeSet::new(),
+        };
+        if seed.is_empty() {
+            return Ok(None);
+        }
+        let keys = keys_of(answer);
+        let keeps_key = |key: KeyId| keys.is_none_or(|keys| keys.binary_search(&key).is_ok());
+        let seed = with_writers(history, &seed);
+        let kept = Kept { txn: &|txn| seed.contains(&txn), key: &keeps_key, ..Kept::ALL };
+        let found = self.ask(part(history, &kept))?;
+        if found.is_some() || !history.has_predicates() {
+            return Ok(found);
+        }
+        // Beside writes by predicate, only transactions that change nothing can be left out.
+        let keeps = |txn: TxnId| seed.contains(&txn) || writes(history, txn);
+        self.ask(part(history, &Kept { txn: &keeps, key: &keeps_key, ..Kept::ALL }))
+    }
+
+    fn ask(&self, part: Option<Part>) -> Result<Option<Violating>, Error> {
+        let Some(part) = part else { return Ok(None) };
+        let answer = (self.ask)(&part.history)?;
+        let violated = answer.filter(|answer| answer.decision == Decision::Violated);
+        Ok(violated.map(|answer| Violating { part, answer, is_minimal: false }))
+    }
+
+    /// The part of a part, if it still violates the level; its transactions are those of the whole.
+    fn smaller(&self, current: &Violating, kept: &Kept<'_>) -> Result<Option<Violating>, Error> {
+        let found = self.ask(part(&current.part.history, kept))?;
+        Ok(found.map(|mut found| {
+            found.part.txns.iter_mut().for_each(|txn| *txn = current.part.txns[txn.index()]);
+            found
+        }))
+    }
+
+    fn without_txns(&self, current: &Violating, gone: &BTreeSet<TxnId>) -> Result<Option<Violating>, Error> {
+        self.smaller(current, &Kept { txn: &|txn| !gone.contains(&txn), ..Kept::ALL })
+    }
+
+    fn drop_txns(&self, current: &mut Violating) -> Result<(), Error> {
+        let mut size = current.part.txns.len().div_ceil(2);
+        while size > 0 {
+            self.drop_chunks(current, size)?;
+            size = match size {
+                1 => 0,
+                _ => size.min(current.part.txns.len()).div_ceil(2),
+            };
+        }
+        Ok(())
+    }
+
+    /// Tries to drop each run of so many transactions.
+    fn drop_chunks(&self, current: &mut Violating, size: usize) -> Result<(), Error> {
+        // How many transactions at the end where it started are known to be needed.
+        let mut needed = 0;
+        while needed < current.part.txns.len() && !(self.stop)() {
+            let count = current.part.txns.len();
+            let (from, to) = (needed, (needed + size).min(count));
+            let place = |place: usize| if self.from_the_back { count - 1 - place } else { place };
+            let gone = (from..to).map(|at| TxnId::from_index(place(at))).collect();
+            match self.without_txns(current, &gone)? {
+                Some(found) => {
+                    *current = found;
+                    let before = current.part.txns.len();
+                    self.jump(current)?;
+                    if current.part.txns.len() < before {
+                        needed = 0;
+                    }
+                }
+                None => needed = to,
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops at once what the certificate of the part does not rest on.
+    fn jump(&self, current: &mut Violating) -> Result<(), Error> {
+        loop {
+            let history = &current.part.history;
+            let Some((level, certificate)) = &current.answer.certificate else { return Ok(()) };
+            let used = mentioned::transactions(history, level, certificate);
+            let used = with_writers(history, &used);
+            if used.len() == history.txn_count() || used.is_empty() {
+                return Ok(());
+            }
+            let kept = Kept { txn: &|txn| used.contains(&txn), ..Kept::ALL };
+            match self.smaller(current, &kept)? {
+                Some(found) => *current = found,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    fn drop_ops(&self, current: &mut Violating) -> Result<(), Error> {
+        let mut size = current.part.history.op_count().div_ceil(2);
+        while size > 0 {
+            let mut end = current.part.history.op_count();
+            while end > 0 && !(self.stop)() {
+                end = end.min(current.part.history.op_count());
+                let start = end.saturating_sub(size);
+                let gone = |op: OpId| (start..end).contains(&op.index());
+                let kept = Kept { op: &|op| !gone(op), ..Kept::ALL };
+                if let Some(found) = self.smaller(current, &kept)? {
+                    *current = found;
+                }
+                end = start;
+            }
+            size = match size {
+                1 => 0,
+                _ => size.min(current.part.history.op_count()).div_ceil(2),
+            };
+        }
+        self.drop_empty(current)
+    }
+
+    /// A transaction of which nothing is left says nothing.
+    fn drop_empty(&self, current: &mut Violating) -> Result<(), Error> {
+        let history = &current.part.history;
+        let empty = history.txns().filter(|&txn| history.ops(txn).next().is_none());
+        let empty: BTreeSet<TxnId> = empty.collect();
+        if !empty.is_empty()
+            && let Some(found) = self.without_txns(current, &empty)?
+        {
+            *current = found;
+        }
+        Ok(())
+    }
+}
+
+fn keys_of(answer: &Answer) -> Option<&[KeyId]> {
+    match &answer.certificate {
+        Some((_, Certificate::Violated { keys, .. })) => keys.as_deref(),
+        _ => None,
+    }
+}
+
+fn writes(history: &History, txn: TxnId) -> bool {
+    history.ops(txn).any(|(_, op)| !op.is_read())
+}
+
+/// The transactions, and those that wrote something that they read, whatever became of them.
+fn with_writers(history: &History, txns: &BTreeSet<TxnId>) -> BTreeSet<TxnId> {
+    let mut read = BTreeSet::new();
+    for op in txns.iter().flat_map(|&txn| history.ops(txn)).map(|(_, op)| op) {
+        match op {
+            Op::Read { key, value: Some(value) } => drop(read.insert((key, value))),
+            Op::ReadList { key, list: Some(list) } => read.extend(list.iter().map(|&value| (key, value))),
+            Op::RangeRead(range) => {
+                read.extend(range.rows.iter().flatten().map(|row| (row.key, row.value)));
+            }
+            Op::PredicateRead(answer) => {
+                read.extend(answer.rows.iter().flatten().map(|row| (row.key, row.value)));
+            }
+            _ => {}
+        }
+    }
+    let wrote = |op: Op<'_>| {
+        let value = op.written().or(op.value_appended());
+        op.key().zip(value).is_some_and(|written| read.contains(&written))
+    };
+    let writers = history.txns().filter(|&txn| history.ops(txn).any(|(_, op)| wrote(op)));
+    txns.iter().copied().chain(writers).collect()
+}

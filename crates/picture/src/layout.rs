@@ -1,0 +1,284 @@
+//! Where things are: a lane for each session, a box for each transaction, a line for each operation, and a curve for each
+//! edge.
+//!
+//! Time runs from left to right and is *warped*: a box is as wide as its text, a transaction that began after another had
+//! ended is to the right of it, and transactions that may have overlapped are not. The warp is one scan over the
+//! transactions by their begin, after the viewer of porcupine. Nothing is measured: in a font of fixed width a text is as
+//! wide as its characters, and `textLength` makes it so. Quadratic in the transactions of the picture.
+
+use history::{History, OpId, TxnId};
+use isoscope::witness::op_text;
+use isoscope::{Witness, WitnessEdge};
+
+use crate::text::short;
+
+/// The width of a character of 13 pixels.
+pub const CHAR: f64 = 7.8;
+/// The height of a line.
+pub const LINE: f64 = 20.0;
+/// Characters of an operation beyond this many are not drawn.
+const MOST_CHARS: usize = 34;
+const PADDING: f64 = 10.0;
+const GAP: f64 = 34.0;
+const LANE_LABEL: f64 = 24.0;
+const LANE_GAP: f64 = 26.0;
+const MARGIN: f64 = 14.0;
+/// How far the first curve on a side bulges, and how much further each one after it.
+const BULGE: f64 = 46.0;
+const BULGE_STEP: f64 = 40.0;
+
+/// A picture with all places.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// The size.
+    pub width: f64,
+    /// The size.
+    pub height: f64,
+    /// The sessions, from top to bottom.
+    pub lanes: Vec<Lane>,
+    /// The transactions, in the order of the witness.
+    pub boxes: Vec<TxnBox>,
+    /// The edges, in the order of the argument.
+    pub curves: Vec<Curve>,
+    /// Who read from whom beside the argument.
+    pub support: Vec<Curve>,
+}
+
+/// A session.
+#[derive(Clone, Debug)]
+pub struct Lane {
+    /// What it is called.
+    pub label: String,
+    /// Its top.
+    pub y: f64,
+    /// Its height.
+    pub height: f64,
+}
+
+/// A transaction.
+#[derive(Clone, Debug)]
+pub struct TxnBox {
+    /// The transaction.
+    pub txn: TxnId,
+    /// What it is called.
+    pub label: String,
+    /// What became of it, unless it committed.
+    pub outcome: &'static str,
+    /// What it did, as drawn.
+    pub lines: Vec<(OpId, String)>,
+    /// Its left side.
+    pub x: f64,
+    /// Its top.
+    pub y: f64,
+    /// Its width.
+    pub width: f64,
+    /// Its height.
+    pub height: f64,
+}
+
+/// An edge.
+#[derive(Clone, Debug)]
+pub struct Curve {
+    /// Where it starts, its two control points, and where it ends.
+    pub points: [(f64, f64); 4],
+    /// What is written on it.
+    pub label: String,
+    /// The middle of the label.
+    pub label_at: (f64, f64),
+}
+
+impl TxnBox {
+    /// The height of an operation's line, or of the name for what concerns the whole transaction.
+    fn y_of(&self, op: Option<OpId>) -> f64 {
+        let place = op.and_then(|op| self.lines.iter().position(|(id, _)| *id == op));
+        self.y + PADDING + LINE * (place.map_or(0, |place| place + 1) as f64 + 0.5)
+    }
+}
+
+impl Layout {
+    /// Places a witness.
+    pub fn of(witness: &Witness) -> Self {
+        let history = &witness.history;
+        let mut boxes: Vec<TxnBox> = history.txns().map(|txn| sized(history, txn)).collect();
+        place_in_time(history, witness, &mut boxes);
+        let lanes = place_in_lanes(history, &mut boxes);
+        let mut layout =
+            Self { width: 0.0, height: 0.0, lanes, boxes, curves: Vec::new(), support: Vec::new() };
+        layout.curves = layout.curves_of(&witness.edges);
+        let mut used = [0; 2];
+        let support = witness.support.iter().map(|edge| layout.curve(edge, String::new(), &mut used));
+        layout.support = support.collect();
+        layout.fit();
+        layout
+    }
+
+    fn curves_of(&self, edges: &[WitnessEdge]) -> Vec<Curve> {
+        // How many curves there are on the right and on the left so far.
+        let mut used = [0usize; 2];
+        let labels = edges.iter().enumerate();
+        let curve = |(number, edge): (usize, &WitnessEdge)| {
+            let label = format!("{} {}", number + 1, short(&edge.label(), 18));
+            self.curve(edge, label, &mut used)
+        };
+        labels.map(curve).collect()
+    }
+
+    fn curve(&self, edge: &WitnessEdge, label: String, used: &mut [usize; 2]) -> Curve {
+        let (from, to) = (&self.boxes[edge.from.index()], &self.boxes[edge.to.index()]);
+        let (y1, y2) = (from.y_of(edge.from_op), to.y_of(edge.to_op));
+        let is_after = to.x >= from.x + from.width + GAP / 2.0;
+        let is_before = from.x >= to.x + to.width + GAP / 2.0;
+        let points = if is_after {
+            across((from.x + from.width, y1), (to.x, y2))
+        } else if is_before {
+            across((from.x, y1), (to.x + to.width, y2))
+        } else {
+            // One above the other: around the right or the left side, whichever has fewer curves.
+            let side = usize::from(used[0] > used[1]);
+            let bulge = BULGE + BULGE_STEP * used[side] as f64;
+            used[side] += 1;
+            match side {
+                0 => {
+                    let (x1, x2) = (from.x + from.width, to.x + to.width);
+                    let out = x1.max(x2) + bulge * 4.0 / 3.0;
+                    [(x1, y1), (out, y1), (out, y2), (x2, y2)]
+                }
+                _ => {
+                    let out = from.x.min(to.x) - bulge * 4.0 / 3.0;
+                    [(from.x, y1), (out, y1), (out, y2), (to.x, y2)]
+                }
+            }
+        };
+        Curve { label_at: middle(&points), points, label }
+    }
+
+    /// Moves everything into the picture and finds out its size.
+    fn fit(&mut self) {
+        let mut left = f64::MAX;
+        let mut right: f64 = 0.0;
+        for placed in &self.boxes {
+            left = left.min(placed.x);
+            right = right.max(placed.x + placed.width);
+        }
+        for curve in self.curves.iter().chain(&self.support) {
+            let half = label_width(&curve.label) / 2.0;
+            left = left.min(curve.label_at.0 - half);
+            right = right.max(curve.label_at.0 + half);
+        }
+        let shift = MARGIN - left.min(right);
+        self.boxes.iter_mut().for_each(|placed| placed.x += shift);
+        for curve in self.curves.iter_mut().chain(&mut self.support) {
+            curve.points.iter_mut().for_each(|point| point.0 += shift);
+            curve.label_at.0 += shift;
+        }
+        self.uncover_lane_names();
+        self.separate_labels();
+        let lane_label = self.lanes.iter().map(|lane| lane.label.chars().count()).max().unwrap_or(0);
+        self.width = (right + shift + MARGIN).max(lane_label as f64 * CHAR + 3.0 * MARGIN);
+        self.height = self.lanes.last().map_or(MARGIN, |lane| lane.y + lane.height) + MARGIN;
+    }
+
+    /// Moves labels that would cover the name of a lane into the gap above the lane.
+    fn uncover_lane_names(&mut self) {
+        for curve in &mut self.curves {
+            let left = curve.label_at.0 - label_width(&curve.label) / 2.0;
+            let y = curve.label_at.1;
+            let covers = |lane: &&Lane| {
+                let right = 2.0 * MARGIN + lane.label.chars().count() as f64 * CHAR;
+                left < right && y > lane.y - LINE / 2.0 && y < lane.y + LANE_LABEL + LINE / 2.0
+            };
+            if let Some(lane) = self.lanes.iter().skip(1).find(covers) {
+                curve.label_at.1 = lane.y - LANE_GAP / 2.0;
+            }
+        }
+    }
+
+    /// Moves labels that would cover one another apart, downwards.
+    fn separate_labels(&mut self) {
+        for place in 1..self.curves.len() {
+            for _ in 0..place {
+                let (placed, rest) = self.curves.split_at_mut(place);
+                let label = &mut rest[0];
+                let covers = |other: &&Curve| {
+                    let apart = (label_width(&label.label) + label_width(&other.label)) / 2.0;
+                    (other.label_at.0 - label.label_at.0).abs() < apart
+                        && (other.label_at.1 - label.label_at.1).abs() < LINE
+                };
+                let Some(other) = placed.iter().find(covers) else { break };
+                label.label_at.1 = other.label_at.1 + LINE + 1.0;
+            }
+        }
+    }
+}
+
+/// The width of what is written on an edge.
+pub fn label_width(label: &str) -> f64 {
+    label.chars().count() as f64 * CHAR + 10.0
+}
+
+fn across(from: (f64, f64), to: (f64, f64)) -> [(f64, f64); 4] {
+    let middle = (from.0 + to.0) / 2.0;
+    [from, (middle, from.1), (middle, to.1), to]
+}
+
+fn middle(points: &[(f64, f64); 4]) -> (f64, f64) {
+    let [a, b, c, d] = points;
+    ((a.0 + 3.0 * b.0 + 3.0 * c.0 + d.0) / 8.0, (a.1 + 3.0 * b.1 + 3.0 * c.1 + d.1) / 8.0)
+}
+
+fn sized(history: &History, txn: TxnId) -> TxnBox {
+    let line = |(id, op)| (id, short(&history::visible(&op_text(history, op)), MOST_CHARS));
+    let lines: Vec<(OpId, String)> = history.ops(txn).map(line).collect();
+    let label = short(&history::visible(&history.txn_label(txn)), MOST_CHARS);
+    let outcome = match history.outcome(txn) {
+        history::Outcome::Committed => "",
+        history::Outcome::Aborted => "aborted",
+        history::Outcome::Unknown => "outcome unknown",
+    };
+    let title = label.chars().count() + if outcome.is_empty() { 0 } else { outcome.len() + 2 };
+    let widest = lines.iter().map(|(_, text)| text.chars().count()).chain([title]).max().unwrap_or(0);
+    let height = 2.0 * PADDING + LINE * (lines.len() + 1) as f64;
+    TxnBox { txn, label, outcome, x: 0.0, y: 0.0, width: widest as f64 * CHAR + 2.0 * PADDING, height, lines }
+}
+
+/// Gives each box its left side: to the right of what was over before it, and of what its session did before.
+fn place_in_time(history: &History, witness: &Witness, boxes: &mut [TxnBox]) {
+    let start = |txn: TxnId| history.times(txn).start();
+    let mut order: Vec<TxnId> = history.txns().collect();
+    order.sort_by_key(|&txn| (start(txn), txn));
+    for (place, &txn) in order.iter().enumerate() {
+        let is_over = |earlier: TxnId| {
+            let is_of_session = history.session_of(earlier) == history.session_of(txn) && earlier < txn;
+            let is_earlier =
+                matches!((history.times(earlier).end(), start(txn)), (Some(end), Some(start)) if end < start);
+            is_of_session || is_earlier
+        };
+        let ends = order[..place].iter().filter(|&&earlier| is_over(earlier));
+        let after = ends.map(|earlier| &boxes[earlier.index()]);
+        let gap = GAP + widest_label(witness);
+        let x = after.map(|earlier| earlier.x + earlier.width + gap).fold(0.0, f64::max);
+        boxes[txn.index()].x = x;
+    }
+}
+
+/// Room between two boxes for what is written on the edges between them.
+fn widest_label(witness: &Witness) -> f64 {
+    let labels = witness.edges.iter().map(|edge| short(&edge.label(), 18).chars().count() + 2);
+    labels.max().unwrap_or(0) as f64 * CHAR
+}
+
+fn place_in_lanes(history: &History, boxes: &mut [TxnBox]) -> Vec<Lane> {
+    let mut lanes = Vec::new();
+    let mut y = MARGIN;
+    for session in history.sessions() {
+        let txns: Vec<TxnId> = history.session_txns(session).collect();
+        let tallest = txns.iter().map(|txn| boxes[txn.index()].height).fold(0.0, f64::max);
+        txns.iter().for_each(|txn| boxes[txn.index()].y = y + LANE_LABEL);
+        let label =
+            format!("session {}", short(&history::visible(&history.session_label(session)), MOST_CHARS));
+        let height = LANE_LABEL + tallest + PADDING;
+        lanes.push(Lane { label, y, height });
+        y += height + LANE_GAP;
+    }
+    lanes
+}

@@ -1,0 +1,81 @@
+//! For each named anomaly a small history, with the exact text and picture that explain it (`tests/anomalies/`).
+
+use std::fmt::Write;
+
+use expect_test::expect_file;
+use isoscope::{Check, LevelId, Witness};
+use picture::{Use, dot, svg};
+
+/// The name of the anomaly, the level that shows it, and the history.
+const CASES: [(&str, &str, &str); 23] = [
+    ("thin-air read", "serializable", "a: r(x)=7\nb: w(y)=1\n"),
+    ("aborted read", "serializable", "a: w(x)=1 abort\nb: r(x)=1 w(y)=2\n"),
+    ("intermediate read", "serializable", "a: w(x)=1 w(x)=2\nb: r(x)=1\n"),
+    ("future read", "serializable", "a: r(x)=1 w(x)=1\n"),
+    ("not my own write", "serializable", "a: w(x)=1 r(x)=2\nb: w(x)=2\n"),
+    ("fractured read", "serializable", "a: w(x)=1 w(y)=1\nb: r(x)=1 r(y)=0\n"),
+    ("non-monotonic read", "session-serializable", "a: w(x)=1\nb: {r(x)=1} {r(x)=0}\n"),
+    ("write cycle", "serializable", "a: w(x)=1^1 w(y)=1^2\nb: w(x)=2^2 w(y)=2^1\n"),
+    ("circular information flow", "serializable", "a: w(x)=1 r(y)=1\nb: w(y)=1 r(x)=1\n"),
+    ("lost update", "snapshot-isolation", "a: r(x)=0 w(x)=1\nb: r(x)=0 w(x)=2\nc: w(z)=1\n"),
+    ("read skew", "serializable", "a: w(x)=1^1 w(y)=1^1\nb: w(y)=2^2\nc: r(x)=0 r(y)=2\n"),
+    ("long fork", "serializable", "a: w(x)=1\nb: w(y)=1\nc: r(x)=1 r(y)=0\nd: r(x)=0 r(y)=1\n"),
+    (
+        "cycle of non-adjacent anti-dependencies",
+        "serializable",
+        "a: w(x)=1\nb: w(y)=1\nc: r(y)=1 w(z)=1\nd: r(x)=1 r(y)=0\ne: r(z)=1 r(x)=0\n",
+    ),
+    ("write skew", "serializable", "a: r(x)=0 r(y)=0 w(x)=1\nb: r(x)=0 r(y)=0 w(y)=1\n"),
+    ("cycle of anti-dependencies", "serializable", "a: r(x)=0 w(y)=1\nb: r(y)=0 w(z)=1\nc: r(z)=0 w(x)=1\n"),
+    ("predicate write skew", "serializable", "init *=nil\na: p(v = 1)={} i(x)=1\nb: p(v = 1)={} i(y)=1\n"),
+    ("phantom", "serializable", "init *=nil\na: i(x)=1 w(y)=1\nb: r(y)=1 p(v = 1)={y=1}\n"),
+    ("read-only anomaly", "serializable", "a: r(x)=0 r(y)=0 w(x)=1\nb: r(y)=0 w(y)=20\nc: r(x)=0 r(y)=20\n"),
+    ("causality violation", "serializable", "a: w(x)=1\nb: r(x)=1 w(y)=1\nc: r(y)=1 r(x)=0\n"),
+    ("stale read", "strict-serializable", "a: w(x)=1 @[1,2]\nb: r(x)=0 @[3,4]\n"),
+    ("stale read in a session", "session-serializable", "a: {w(x)=1} {r(x)=0}\n"),
+    ("cycle with session order", "session-serializable", "a: {r(x)=1} {w(x)=1}\n"),
+    ("unexplained read", "serializable", "a: w(x)=1 r(y)=1\nb: w(x)=1 r(y)=1\nc: r(x)=1 w(y)=1\n"),
+];
+
+fn witness(level: &str, text: &str) -> Witness {
+    let history = isoscope::parse(text).unwrap();
+    let level: LevelId = LevelId::with_engine().find(|known| known.name() == level).unwrap();
+    let check = Check::new(&history).level(level);
+    let report = check.run().unwrap();
+    check.witness(&report.answers[0]).unwrap().unwrap_or_else(|| panic!("{text}: no violation"))
+}
+
+fn told(witness: &Witness) -> String {
+    let mut out = format!("{}\n{}\n", witness.headline, witness.meaning());
+    for participant in &witness.participants {
+        let _ = writeln!(out, "  {participant}");
+    }
+    for line in &witness.lines {
+        let _ = writeln!(out, "    {}{}", "  ".repeat(line.depth), line.text);
+    }
+    for edge in &witness.edges {
+        let _ = writeln!(out, "  {} -> {}: {}", edge.from.0, edge.to.0, edge.label());
+    }
+    out
+}
+
+#[test]
+fn each_anomaly_has_its_words_and_its_picture() {
+    let names = CASES.map(|(name, level, text)| (name, witness(level, text).name()));
+    let wrong: Vec<_> = names.iter().filter(|(expected, found)| expected != found).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+    for (name, level, text) in CASES {
+        let witness = witness(level, text);
+        let file = format!("{}/tests/anomalies/{}", env!("CARGO_MANIFEST_DIR"), name.replace(' ', "-"));
+        expect_file![format!("{file}.txt")].assert_eq(&told(&witness));
+        expect_file![format!("{file}.svg")].assert_eq(&svg(&witness, Use::File));
+    }
+}
+
+#[test]
+fn a_graph_has_its_transactions_and_edges() {
+    let graph = dot(&witness("serializable", "a: r(x)=0 w(y)=1\nb: r(y)=0 w(x)=1\n"));
+    assert!(graph.contains("t0 -> t1 [label=\"1 rw x\""), "{graph}");
+    assert!(graph.contains("t1 -> t0 [label=\"2 rw y\""), "{graph}");
+    assert!(graph.contains("label=\"session a\""), "{graph}");
+}

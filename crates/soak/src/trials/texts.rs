@@ -1,0 +1,88 @@
+//! Levels whose texts are made up, against the reference semantics of the texts.
+//!
+//! A text is a random positive expression over the relations of the language. So the classification of texts and every
+//! way to evaluate them are tried, also those that no shipped level uses.
+
+use history::History;
+use isoscope::{Asked, Check, Decision, Limits};
+use spec::{SmallHistory, Spec};
+use testkit::Random;
+use testkit::generate::{self, Shape};
+
+use super::{Disagreement, PATIENCE, Trial, examine};
+use crate::tally::Tally;
+
+/// A history of reads and writes of single keys at a level with a random text.
+pub fn run(seed: u64, tally: &mut Tally) -> Result<(), Disagreement> {
+    let mut random = Random::new(seed);
+    let text = text(&mut random);
+    let level = match Spec::parse("random.iso", &text) {
+        Ok(parsed) => parsed.levels.into_iter().next(),
+        Err(error) => return Err(disagreement(seed, format!("its text does not parse: {error}: {text}"))),
+    };
+    let Some(level) = level else { return Err(disagreement(seed, format!("no level in {text}"))) };
+    let mut shape = Shape::any(&mut random);
+    shape.most_txns = shape.most_txns.min(6);
+    let history = generate::history(seed, &shape);
+    tally.history(Trial::Texts.name());
+    examine(Trial::Texts, seed, &history, &|history| problem(history, &level, &text, None))?;
+    problem(&history, &level, &text, Some(tally));
+    Ok(())
+}
+
+fn disagreement(seed: u64, problem: String) -> Disagreement {
+    Disagreement { trial: Trial::Texts.name(), seed, problem, history: String::new() }
+}
+
+fn problem(
+    history: &History,
+    level: &spec::Level,
+    text: &str,
+    counted: Option<&mut Tally>,
+) -> Option<String> {
+    let limits = Limits::start(Some(PATIENCE), None).ok()?;
+    let mut asked = Asked::default();
+    asked.add_own([level.clone()]);
+    let report = match Check::new(history).levels(asked).skews(false).monitor(&limits).run() {
+        Ok(report) => report,
+        Err(error) => return Some(format!("{error} at {text}")),
+    };
+    let answer = report.answers.first()?;
+    if let Some(tally) = counted {
+        tally.answer(Trial::Texts.name(), answer, true);
+        return None;
+    }
+    if answer.decision.is_undecided() {
+        return None;
+    }
+    let readings = SmallHistory::readings(history, 0, level).ok()?;
+    let holds = readings.iter().any(|reading| spec::oracle::holds(reading, level));
+    let word = if holds { "holds" } else { "violated" };
+    (holds != (answer.decision == Decision::Holds))
+        .then(|| format!("isoscope says {}, the text {word}: {text}", answer.decision.word()))
+}
+
+/// The text of a level with up to eight relations in what is visible.
+fn text(random: &mut Random) -> String {
+    let size = 1 + random.below(8);
+    let order = match random.below(4) {
+        0 => "order = reads_from, ",
+        _ => "",
+    };
+    format!("level random : {order}visible = {}", expression(random, size))
+}
+
+fn expression(random: &mut Random, size: usize) -> String {
+    if size <= 1 {
+        let words = ["session", "reads_from", "(conflict & before)", "before", "session", "reads_from"];
+        return (*random.pick(&words)).to_owned();
+    }
+    let left = 1 + random.below(size - 1);
+    match random.below(6) {
+        0 | 1 => format!("({} | {})", expression(random, left), expression(random, size - left)),
+        2 => format!("({} ; {})", expression(random, left), expression(random, size - left)),
+        3 => format!("({} & {})", expression(random, left), expression(random, size - left)),
+        4 => format!("({})+", expression(random, size - 1)),
+        _ => format!("(({})? ; {})", expression(random, left), expression(random, size - left)),
+    }
+}

@@ -1,0 +1,112 @@
+//! Which pairs every order has, by sessions and by reads with one source: clocks over what is certain.
+//!
+//! n k numbers for n nodes and k sessions; where that is too much, only what one step shows is known.
+
+use certify::text::facts::{Facts, INITIAL};
+use certify::text::plan::Plan;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+use crate::forced::visit_known;
+use crate::sorted::Pairs;
+
+/// More numbers than this are not kept: 256 MiB.
+const MOST_ENTRIES: usize = 64 << 20;
+
+/// Pairs that every order has.
+pub(crate) struct Known {
+    /// For each node the place of its session.
+    session: Vec<u32>,
+    /// For each node and session one more than the last node of the session that comes before it; empty if that is too
+    /// much to keep.
+    seen: Vec<u32>,
+    width: usize,
+}
+
+impl Known {
+    /// What is known, or nodes that are on a cycle of what is known.
+    pub(crate) fn new(facts: &Facts, plan: &Plan, certain: &[u32]) -> Result<Self, Vec<u32>> {
+        let count = facts.node_count();
+        let mut is_in = vec![false; count];
+        certain.iter().for_each(|&node| is_in[node as usize] = true);
+        let source: Vec<u32> =
+            (0..facts.reads().len()).map(|read| facts.only_source(read).unwrap_or(INITIAL)).collect();
+        let pairs = Pairs::new(count, |add| visit_known(facts, plan, &is_in, &source, add));
+        let order = pairs.order(certain).map_err(|left| pairs.cycle(&left))?;
+        let mut session = vec![0; count];
+        let mut width = 0;
+        for node in 1..count as u32 {
+            if facts.session_start(node) == node {
+                width += 1;
+            }
+            session[node as usize] = width as u32 - 1;
+        }
+        let mut known = Self { session, seen: Vec::new(), width };
+        if count * width <= MOST_ENTRIES {
+            known.seen = vec![0; count * width];
+            order.iter().for_each(|&node| pairs.after(node).iter().for_each(|&next| known.join(node, next)));
+        }
+        Ok(known)
+    }
+
+    fn join(&mut self, before: u32, node: u32) {
+        let (from, to) = (before as usize * self.width, node as usize * self.width);
+        for place in 0..self.width {
+            self.seen[to + place] = self.seen[to + place].max(self.seen[from + place]);
+        }
+        let own = &mut self.seen[to + self.session[before as usize] as usize];
+        *own = (*own).max(before + 1);
+    }
+
+    /// Nodes of a short way by which the first comes before the second: the ends of every run of session order.
+    pub(crate) fn way(&self, facts: &Facts, plan: &Plan, first: u32, second: u32) -> Vec<u32> {
+        let mut came: FxHashMap<u32, (u32, Option<u32>)> = FxHashMap::default();
+        let mut queue = VecDeque::from([second]);
+        while let Some(node) = queue.pop_front() {
+            if node == first {
+                break;
+            }
+            if plan.session && facts.is_session_before(first, node) {
+                came.insert(first, (node, None));
+                break;
+            }
+            let reads = facts.reads_of(node).filter_map(|read| facts.only_source(read));
+            let reads = reads.filter(|&from| from != INITIAL && plan.reads_from).map(|from| (from, None));
+            let told = facts.told().iter().filter(|&&(_, to, _)| to == node);
+            let told = told.map(|&(from, _, by)| (from, Some(by)));
+            let session = (facts.session_start(node)..node).next_back().filter(|_| plan.session);
+            let session = session.map(|before| (before, None));
+            for (before, by) in session.into_iter().chain(reads).chain(told) {
+                let leads = before == first || self.is_before(facts, plan, first, before);
+                if leads && !came.contains_key(&before) {
+                    came.insert(before, (node, by));
+                    queue.push_back(before);
+                }
+            }
+        }
+        let mut nodes = vec![first];
+        while let Some(&(next, by)) =
+            came.get(nodes.last().expect("one node")).filter(|_| nodes.last() != Some(&second))
+        {
+            nodes.extend(by);
+            nodes.push(next);
+        }
+        nodes
+    }
+
+    /// Whether the first comes before the second in every order.
+    pub(crate) fn is_before(&self, facts: &Facts, plan: &Plan, first: u32, second: u32) -> bool {
+        if first == INITIAL || self.seen.is_empty() {
+            let reads = || facts.reads_of(second).any(|read| facts.only_source(read) == Some(first));
+            return first == INITIAL
+                || plan.session && facts.is_session_before(first, second)
+                || plan.reads_from && reads();
+        }
+        let seen = self.seen[second as usize * self.width + self.session[first as usize] as usize];
+        match plan.session {
+            true => seen > first,
+            // Without session order the last of a session says nothing about the others.
+            false => seen == first + 1,
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Decides levels that are given by their text, on histories of any size.
+//!
+//! A level demands an order in which every visible writer of what is read stands before the source of the read. An order
+//! is guessed and evaluated (`certify::text`); each visible writer that stands after a source is a pair that the
+//! level demands the other way round. Where what is visible follows from sessions and reads, and every read has one
+//! source, these pairs are in every order (`forced.rs`): a cycle among them is a violation, and an order without hits
+//! shows that the level holds. Otherwise sources and orders of writers are choices (`choices.rs`), and a hit becomes a
+//! clause of a solver. Nothing is enumerated before an order violates it.
+//!
+//! The evaluation is the checker's: the engine proposes, and what it proposes is checked by the code that would refuse
+//! it.
+
+mod choices;
+mod core_of;
+mod forced;
+mod guess;
+mod known;
+mod one_source;
+mod paths;
+mod sorted;
+
+use certify::text::facts::Facts;
+use certify::text::judge::Witness;
+use certify::text::plan::Plan;
+use certify::text::saturate;
+
+/// What the engine was given besides the facts and the level.
+pub struct Options<'a> {
+    /// For each node a number by which orders are guessed: the time of its commit, say. Empty if nothing is known.
+    pub priority: &'a [u64],
+    /// Asked now and then: whether to stop.
+    pub stop: &'a dyn Fn() -> bool,
+    /// How many models of the solver are tried where sources or orders are choices.
+    pub most_models: u32,
+}
+
+/// How the question ended.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// The level holds by this order.
+    Holds(Witness),
+    /// What is certain about these nodes contradicts itself.
+    Contradiction(Vec<u32>),
+    /// Whatever is chosen for these nodes contradicts itself.
+    Choices(Vec<u32>),
+    /// A limit was reached.
+    Stopped,
+    /// So many models were tried, and none explained the history.
+    GivenUp,
+}
+
+/// Decides a level. All reads of committed transactions can be explained by some source.
+pub fn decide(facts: &Facts, plan: &Plan, options: &Options<'_>) -> Outcome {
+    let certain = saturate::certain_nodes(facts);
+    let is_decided =
+        certain.iter().all(|&node| facts.reads_of(node).all(|read| facts.only_source(read).is_some()));
+    if plan.one_source {
+        return one_source::decide(facts, plan);
+    }
+    if is_decided {
+        let all: Vec<u32> =
+            (0..facts.reads().len()).map(|read| facts.only_source(read).unwrap_or(0)).collect();
+        match forced::decide(facts, plan, &certain, all, options) {
+            forced::Outcome::Holds(witness) => return Outcome::Holds(witness),
+            forced::Outcome::Contradiction(nodes) => return core_of::smallest(facts, plan, nodes),
+            forced::Outcome::Stopped => return Outcome::Stopped,
+            forced::Outcome::OrderMatters => {}
+        }
+    }
+    match guess::witness(facts, plan, &certain, options.priority) {
+        Some(witness) => Outcome::Holds(witness),
+        None => choices::decide(facts, plan, &certain, options),
+    }
+}

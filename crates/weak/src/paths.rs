@@ -1,0 +1,166 @@
+//! Why a writer is visible to a reader: the nodes on the way, and what the way rests on.
+//!
+//! For steps a search backward from the reader that counts reads and conflicts, and takes session order for free, so that
+//! a way has few nodes. For matrices the operators are taken apart again.
+
+use std::collections::VecDeque;
+
+use certify::text::facts::{Facts, INITIAL};
+use certify::text::judge::Witness;
+use certify::text::plan::{Part, Steps};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// What a way rests on.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Way {
+    /// All nodes on it, with both ends.
+    pub nodes: Vec<u32>,
+    /// Reads whose source is on it.
+    pub reads: Vec<u32>,
+    /// Pairs that stand in this order.
+    pub before: Vec<(u32, u32)>,
+}
+
+/// The way from a visible writer to a reader.
+pub(crate) fn way(facts: &Facts, witness: &Witness, part: &Part, rival: u32, reader: u32) -> Way {
+    let mut way = Way { nodes: vec![rival, reader], ..Way::default() };
+    match part {
+        Part::Session => {}
+        Part::Conflicts | Part::Before { .. } => way.before.push((rival, reader)),
+        Part::Earlier | Part::ReadsFrom => way.reads.extend(read_from(facts, witness, rival, reader)),
+        Part::Steps(steps) => steps_between(facts, witness, *steps, rival, reader, &mut way),
+        Part::Matrix(rel) => {
+            crate::core_of::take_apart(facts, witness, rel, rival, reader, &mut way);
+        }
+    }
+    way
+}
+
+/// The first read of a node from another.
+pub(crate) fn read_from(facts: &Facts, witness: &Witness, source: u32, reader: u32) -> Option<u32> {
+    facts.reads_of(reader).find(|&read| witness.source[read] == source).map(|read| read as u32)
+}
+
+/// How a step of the search came to a node.
+#[derive(Clone, Copy)]
+enum Came {
+    Session(u32),
+    Read(u32, u32),
+    Conflict(u32),
+}
+
+fn steps_between(facts: &Facts, witness: &Witness, steps: Steps, rival: u32, reader: u32, way: &mut Way) {
+    if facts.is_session_before(rival, reader) {
+        return;
+    }
+    if let Some(read) = read_from(facts, witness, rival, reader).filter(|_| steps.reads_from) {
+        way.reads.push(read);
+        return;
+    }
+    if steps.conflicts && facts.written(rival).iter().any(|&key| facts.writes(reader, key)) {
+        way.before.push((rival, reader));
+        return;
+    }
+    let mut search =
+        Backward { facts, witness, steps, rival, came: FxHashMap::default(), queue: VecDeque::new() };
+    search.run(reader);
+    search.follow(reader, way);
+}
+
+/// The search from a reader back to a writer. Everything on the way stands between the two in the order, so nothing
+/// else is looked at.
+struct Backward<'a> {
+    facts: &'a Facts,
+    witness: &'a Witness,
+    steps: Steps,
+    rival: u32,
+    /// For each node that was met the step that leads on to the reader.
+    came: FxHashMap<u32, Came>,
+    queue: VecDeque<u32>,
+}
+
+impl Backward<'_> {
+    fn run(&mut self, reader: u32) {
+        let mut done: FxHashSet<u32> = FxHashSet::default();
+        self.queue.push_back(reader);
+        while let Some(node) = self.queue.pop_front() {
+            if node == self.rival {
+                return;
+            }
+            if self.facts.is_session_before(self.rival, node) {
+                self.came.insert(self.rival, Came::Session(node));
+                return;
+            }
+            if done.insert(node) {
+                self.expand(node);
+            }
+        }
+    }
+
+    fn expand(&mut self, node: u32) {
+        let (facts, witness) = (self.facts, self.witness);
+        // Session order costs nothing, so it goes to the front.
+        let before = (facts.session_start(node)..node).rev().find(|&before| witness.has(before));
+        if let Some(before) = before
+            && self.meet(before, Came::Session(node))
+        {
+            self.queue.push_front(before);
+        }
+        if self.steps.reads_from {
+            for read in facts.reads_of(node) {
+                let source = witness.source[read];
+                if source != INITIAL && self.meet(source, Came::Read(node, read as u32)) {
+                    self.queue.push_back(source);
+                }
+            }
+        }
+        if self.steps.conflicts {
+            for &key in facts.written(node) {
+                if let Some(last) = self.last_writer(key, node)
+                    && self.meet(last, Came::Conflict(node))
+                {
+                    self.queue.push_back(last);
+                }
+            }
+        }
+    }
+
+    /// The last writer of a key before a node; all earlier ones are reached through it.
+    fn last_writer(&self, key: u32, node: u32) -> Option<u32> {
+        let position = |node: u32| self.witness.position[node as usize];
+        let earlier = self.facts.writers(key).iter().copied();
+        let earlier = earlier.filter(|&other| self.witness.has(other) && position(other) < position(node));
+        earlier.max_by_key(|&other| position(other))
+    }
+
+    /// Notes how a node was met first; false if it was met before, or does not stand between writer and reader.
+    fn meet(&mut self, node: u32, came: Came) -> bool {
+        let position = |node: u32| self.witness.position[node as usize];
+        if position(node) < position(self.rival) || self.came.contains_key(&node) {
+            return false;
+        }
+        self.came.insert(node, came);
+        true
+    }
+
+    /// Walks from the writer to the reader, and keeps the ends of every run of session order.
+    fn follow(&self, reader: u32, way: &mut Way) {
+        let mut at = self.rival;
+        while at != reader {
+            let Some(&step) = self.came.get(&at) else { return };
+            match step {
+                Came::Session(next) => at = next,
+                Came::Read(next, read) => {
+                    way.nodes.extend([at, next]);
+                    way.reads.push(read);
+                    at = next;
+                }
+                Came::Conflict(next) => {
+                    way.nodes.extend([at, next]);
+                    way.before.push((at, next));
+                    at = next;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Topological orders that stay close to a wanted one.
+//!
+//! Kahn's algorithm; of the nodes that are ready the one with the smallest number comes next, or the one that became
+//! ready first. O(n log n + m), or O(n + m).
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// A graph of pairs that an order must contain.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pairs {
+    start: Vec<u32>,
+    next: Vec<u32>,
+    waiting: Vec<u32>,
+}
+
+impl Pairs {
+    /// The graph of the pairs that `visit` names; it is called twice.
+    pub(crate) fn new(node_count: usize, visit: impl Fn(&mut dyn FnMut(u32, u32))) -> Self {
+        let mut start = vec![0u32; node_count + 1];
+        let mut waiting = vec![0u32; node_count];
+        visit(&mut |from, to| {
+            start[from as usize + 1] += 1;
+            waiting[to as usize] += 1;
+        });
+        for node in 0..node_count {
+            start[node + 1] += start[node];
+        }
+        let mut place = start.clone();
+        let mut next = vec![0; start[node_count] as usize];
+        visit(&mut |from, to| {
+            next[place[from as usize] as usize] = to;
+            place[from as usize] += 1;
+        });
+        Self { start, next, waiting }
+    }
+
+    pub(crate) fn after(&self, node: u32) -> &[u32] {
+        &self.next[self.start[node as usize] as usize..self.start[node as usize + 1] as usize]
+    }
+
+    /// An order of `nodes`, those with smaller numbers first where the pairs allow it; if there is a cycle, the nodes
+    /// that are on cycles or behind them.
+    pub(crate) fn order_by(
+        &self,
+        nodes: &[u32],
+        priority: impl Fn(u32) -> u64,
+    ) -> Result<Vec<u32>, Vec<u32>> {
+        let mut waiting = self.waiting.clone();
+        let ready = nodes.iter().copied().filter(|&node| waiting[node as usize] == 0);
+        let mut ready: BinaryHeap<Reverse<(u64, u32)>> =
+            ready.map(|node| Reverse((priority(node), node))).collect();
+        let mut order = Vec::with_capacity(nodes.len());
+        while let Some(Reverse((_, node))) = ready.pop() {
+            order.push(node);
+            for &next in self.after(node) {
+                waiting[next as usize] -= 1;
+                if waiting[next as usize] == 0 {
+                    ready.push(Reverse((priority(next), next)));
+                }
+            }
+        }
+        self.finished(nodes, order, &waiting)
+    }
+
+    /// An order of `nodes` in which those that are ready first come first.
+    pub(crate) fn order(&self, nodes: &[u32]) -> Result<Vec<u32>, Vec<u32>> {
+        let mut waiting = self.waiting.clone();
+        let mut ready: VecDeque<u32> =
+            nodes.iter().copied().filter(|&node| waiting[node as usize] == 0).collect();
+        let mut order = Vec::with_capacity(nodes.len());
+        while let Some(node) = ready.pop_front() {
+            order.push(node);
+            for &next in self.after(node) {
+                waiting[next as usize] -= 1;
+                if waiting[next as usize] == 0 {
+                    ready.push_back(next);
+                }
+            }
+        }
+        self.finished(nodes, order, &waiting)
+    }
+
+    fn finished(&self, nodes: &[u32], order: Vec<u32>, waiting: &[u32]) -> Result<Vec<u32>, Vec<u32>> {
+        match order.len() == nodes.len() {
+            true => Ok(order),
+            false => Err(nodes.iter().copied().filter(|&node| waiting[node as usize] > 0).collect()),
+        }
+    }
+
+    /// Short cycles among nodes that an order was refused for, no two with a node in common.
+    pub(crate) fn cycles(&self, among: &[u32], most: usize) -> Vec<Vec<u32>> {
+        let mut left = among.to_vec();
+        let mut cycles = Vec::new();
+        while cycles.len() < most {
+            let cycle = self.cycle(&left);
+            if cycle.is_empty() {
+                break;
+            }
+            left.retain(|node| !cycle.contains(node));
+            cycles.push(cycle);
+        }
+        cycles
+    }
+
+    /// A short cycle among nodes that an order was refused for: the nodes in order.
+    ///
+    /// Breadth first from some of them, so the shortest through one of these.
+    pub(crate) fn cycle(&self, among: &[u32]) -> Vec<u32> {
+        let mut is_among = vec![false; self.waiting.len()];
+        among.iter().for_each(|&node| is_among[node as usize] = true);
+        let mut best: Vec<u32> = Vec::new();
+        let mut by = vec![u32::MAX; self.waiting.len()];
+        let mut work = 0;
+        for &start in self.on_cycles(among, &is_among).iter() {
+            if let Some(cycle) = self.cycle_through(start, &is_among, &mut by, &mut work)
+                && (best.is_empty() || cycle.len() < best.len())
+            {
+                best = cycle;
+            }
+            if best.len() == 2 || work > MOST_WORK {
+                break;
+            }
+        }
+        best
+    }
+
+    /// Nodes of which at least one is on a cycle: what is left when nodes without a successor are removed, spread out.
+    fn on_cycles(&self, among: &[u32], is_among: &[bool]) -> Vec<u32> {
+        let mut out = vec![0u32; self.waiting.len()];
+        let mut before: Vec<(u32, u32)> = Vec::new();
+        for &node in among {
+            for &next in self.after(node).iter().filter(|&&next| is_among[next as usize]) {
+                out[node as usize] += 1;
+                before.push((next, node));
+            }
+        }
+        before.sort_unstable();
+        let mut removed: Vec<u32> = among.iter().copied().filter(|&node| out[node as usize] == 0).collect();
+        let mut is_removed = vec![false; self.waiting.len()];
+        while let Some(node) = removed.pop() {
+            is_removed[node as usize] = true;
+            let first = before.partition_point(|&(to, _)| to < node);
+            for &(_, from) in before[first..].iter().take_while(|&&(to, _)| to == node) {
+                out[from as usize] -= 1;
+                if out[from as usize] == 0 {
+                    removed.push(from);
+                }
+            }
+        }
+        let left: Vec<u32> = among.iter().copied().filter(|&node| !is_removed[node as usize]).collect();
+        let step = left.len().div_ceil(MOST_STARTS).max(1);
+        let spread = left.iter().copied().step_by(step);
+        // All of them, if none of the spread ones is on a cycle.
+        spread.chain(left.iter().copied()).collect()
+    }
+
+    fn cycle_through(
+        &self,
+        start: u32,
+        is_among: &[bool],
+        by: &mut [u32],
+        work: &mut usize,
+    ) -> Option<Vec<u32>> {
+        let mut queue = VecDeque::from([start]);
+        let mut touched = Vec::new();
+        let mut found = None;
+        'search: while let Some(node) = queue.pop_front() {
+            for &next in self.after(node).iter().filter(|&&next| is_among[next as usize]) {
+                *work += 1;
+                if next == start {
+                    found = Some(node);
+                    break 'search;
+                }
+                if by[next as usize] == u32::MAX {
+                    by[next as usize] = node;
+                    touched.push(next);
+                    queue.push_back(next);
+                }
+            }
+        }
+        let cycle = found.map(|last| {
+            let mut cycle = vec![last];
+            while *cycle.last().expect("one node") != start {
+                cycle.push(by[*cycle.last().expect("one node") as usize]);
+            }
+            cycle.reverse();
+            cycle
+        });
+        touched.into_iter().for_each(|node| by[node as usize] = u32::MAX);
+        cycle
+    }
+}
+
+/// From how many nodes cycles are looked for at first.
+const MOST_STARTS: usize = 256;
+
+/// How many steps the search for a shorter cycle takes at most once there is one.
+const MOST_WORK: usize = 20_000_000;
