@@ -4,9 +4,10 @@
 //! writers of a key apart is checked on the way. One pass over the order and the operations; for real time the latest
 //! request so far is enough, since only it can come too late for a response.
 
-use history::{History, KeyId, Op, Outcome, Stories, TxnId};
+use history::{History, InitialDefault, KeyId, Op, Outcome, Stories, TxnId};
 
-use crate::observe::{Observer, Seen, live_ops, writes};
+use crate::execution::Execution;
+use crate::observe::{Observer, Seen, live_ops, refuse_unsupported, writes};
 use crate::rows::Rows;
 use crate::store::Store;
 use crate::times::{interval, is_before, obliges};
@@ -29,11 +30,47 @@ pub(crate) fn check(
     if level.real_time != RealTime::Ignored {
         check_real_time(history, level, order)?;
     }
+    match replay_one_kind(history, level, &places, order) {
+        Err(flaw) if may_mix_kinds(history) => replay_any_mix(history, level, order).map_err(|_| flaw),
+        replayed => replayed,
+    }
+}
+
+/// Replays with the store that is made for the kind of history: of rows where there are predicates, or of values.
+fn replay_one_kind(history: &History, level: &Level, places: &Places, order: &[Node]) -> Result<(), Flaw> {
+    refuse_unsupported(history, level)?;
     let is_by_predicate = |op: &Op<'_>| matches!(op, Op::PredicateRead(_) | Op::PredicateWrite(_));
     if history.has_predicates() && live_ops(history).any(|(.., op)| is_by_predicate(&op)) {
-        return replay_rows(history, level, &places, order);
+        return replay_rows(history, level, places, order);
     }
-    Replay::new(history, level, &places)?.run(order)
+    Replay::new(history, level, places)?.run(order)
+}
+
+/// Whether a history has more than reads and writes of single keys with recorded initial values.
+fn may_mix_kinds(history: &History) -> bool {
+    let is_of_list = |op: &Op<'_>| matches!(op, Op::Append { .. } | Op::ReadList { .. });
+    history.has_predicates()
+        || history.has_versions()
+        || history.has_ranges()
+        || history.initial().default == InitialDefault::UnknownButOne
+        || live_ops(history).any(|(.., op)| is_of_list(&op))
+}
+
+/// Replays operation by operation with the store that knows every kind.
+fn replay_any_mix(history: &History, level: &Level, order: &[Node]) -> Result<(), Flaw> {
+    let execution = Execution::new(history)?;
+    let mut state = execution.start();
+    let events_per_txn = level.events_per_txn();
+    for &node in order {
+        let txn = TxnId(node.0 / events_per_txn);
+        if node == Node::begin(txn, events_per_txn) {
+            execution.begin(&mut state, txn)?;
+        }
+        if node == Node::commit(txn, events_per_txn) {
+            execution.commit(&mut state, txn, level.core)?;
+        }
+    }
+    Ok(())
 }
 
 fn check_committed_unknown(history: &History, listed: &[TxnId]) -> Result<(), Flaw> {
