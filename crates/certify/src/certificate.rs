@@ -195,6 +195,9 @@ pub enum Rule {
     Case(Vec<Step>),
     /// The negations of `a1 < a2, a2 < a3, ..., ak < a1`: an order has no cycle.
     Cycle,
+    /// `[]`, as the only step: no order of the events explains the history. The checker tries them all, so this is for
+    /// histories of a few transactions, whatever kinds of operations they mix.
+    NoOrder,
     /// Follows by unit propagation over these earlier clauses, in this order: with all literals of the clause false,
     /// each is unit (and its literal becomes true) or true already, until one has no literal left.
     Derived(Vec<StepId>),
@@ -259,7 +262,8 @@ impl Rule {
             | Self::ReadAfterWrite
             | Self::TwoWriters
             | Self::Overwritten
-            | Self::Cycle => false,
+            | Self::Cycle
+            | Self::NoOrder => false,
         }
     }
 }

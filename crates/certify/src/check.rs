@@ -8,7 +8,7 @@
 
 use history::{History, Scope};
 
-use crate::{Certificate, Flaw, Level, observe, replay, rules, times};
+use crate::{Certificate, Flaw, Level, Rule, Step, observe, orders, replay, rules, times};
 
 /// Checks that a certificate proves its verdict for this history and level.
 ///
@@ -20,10 +20,18 @@ pub fn check(history: &History, level: &Level, certificate: &Certificate) -> Res
         Certificate::Holds { order, committed_unknown } => {
             replay::check(history, level, order, committed_unknown)
         }
+        Certificate::Violated { steps, keys: None } if is_exhaustive(steps) => {
+            orders::check_none(history, level)
+        }
         Certificate::Violated { steps, keys } => {
             observe::refuse_unsupported(history, level)?;
             let scope = Scope { keys: keys.as_deref(), clock_skew: level.window() };
             rules::check(history, &observe::stories(history, &scope)?, level, steps)
         }
     }
+}
+
+/// Whether the whole argument is that no order explains the history.
+fn is_exhaustive(steps: &[Step]) -> bool {
+    matches!(steps, [Step { clause, rule: Rule::NoOrder }] if clause.is_empty())
 }

@@ -31,6 +31,6 @@ pub use check::check;
 pub use fingerprint::Fingerprint;
 pub use flaw::{Flaw, Place};
 pub use level::{Core, Level, RealTime};
-pub use orders::find_order;
+pub use orders::try_orders;
 pub use read::{Document, Error, read};
 pub use write::write;

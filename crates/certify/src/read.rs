@@ -274,6 +274,7 @@ fn plain_rule(name: &str) -> Option<Rule> {
         "two_writers" => Rule::TwoWriters,
         "overwritten" => Rule::Overwritten,
         "cycle" => Rule::Cycle,
+        "no_order" => Rule::NoOrder,
         _ => return None,
     })
 }

@@ -162,6 +162,9 @@ impl Rules<'_> {
             // Its steps are checked apart.
             Rule::Case(_) => self.taken(&clause).map(|_| ()),
             Rule::Cycle => clause.check_cycle(),
+            Rule::NoOrder => {
+                Err("that no order explains the history is an argument alone, not a step".into())
+            }
             Rule::Derived(_) => Ok(()),
         }
     }

@@ -127,6 +127,7 @@ pub(crate) fn rule_name(rule: &Rule) -> &'static str {
         Rule::RowCount(_) => "row_count",
         Rule::Case(_) => "case",
         Rule::Cycle => "cycle",
+        Rule::NoOrder => "no_order",
         Rule::Derived(_) => "derived",
     }
 }

@@ -15,6 +15,7 @@ mod cases;
 mod cycle;
 mod edge;
 mod finding;
+mod no_order;
 mod read;
 mod tell;
 mod terms;
@@ -22,7 +23,7 @@ mod terms;
 pub use anomaly::Anomaly;
 pub use edge::{Edge, EdgeKind};
 
-use certify::{Certificate, Level, Step};
+use certify::{Certificate, Level, Rule, Step};
 use history::{History, Index, Scope, TxnId};
 
 use terms::Terms;
@@ -77,6 +78,9 @@ pub fn explain(
     let told = history::has_predicates(history)
         .then(|| Index::about(history, &Scope { keys: keys.as_deref(), clock_skew: level.window() }));
     let index = told.as_ref().unwrap_or(index);
+    if let [Step { rule: Rule::NoOrder, .. }] = steps[..] {
+        return Some(no_order::explain(&Terms::new(history, index, level)));
+    }
     match cases::simplest(steps) {
         Some(case) => Some(cases::explain(history, index, level, steps, case)),
         None => Some(explain_steps(history, index, level, steps)),

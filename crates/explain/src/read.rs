@@ -146,7 +146,7 @@ fn one_line(terms: &Terms<'_>, argument: &Argument, steps: &[Step], fact: FactId
     first.map_or_else(|| terms.say(argument.fact(fact).lit), |line| line.text)
 }
 
-fn headline(terms: &Terms<'_>, anomaly: Anomaly, keys: &[KeyId], transactions: usize) -> String {
+pub(crate) fn headline(terms: &Terms<'_>, anomaly: Anomaly, keys: &[KeyId], transactions: usize) -> String {
     let names: Vec<_> = keys.iter().take(3).map(|&key| terms.key(key)).collect();
     let more = if keys.len() > names.len() { ", ..." } else { "" };
     let on = match names.len() {
@@ -169,7 +169,7 @@ fn found_by(terms: &Terms<'_>, txn: TxnId, op: OpId, keys: &[KeyId]) -> Option<S
 }
 
 /// `T812 (session 3) read 17 = 40, then wrote 17 = 45`.
-fn participant(terms: &Terms<'_>, txn: TxnId, keys: &[KeyId]) -> String {
+pub(crate) fn participant(terms: &Terms<'_>, txn: TxnId, keys: &[KeyId]) -> String {
     let history = terms.history;
     let ops = history.ops(txn).filter_map(|(id, op)| {
         let Some(key) = op.key() else { return found_by(terms, txn, id, keys) };

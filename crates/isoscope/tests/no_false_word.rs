@@ -188,9 +188,10 @@ fn versions_beside_predicates_are_not_ignored() {
     check(
         "init *=nil m0={a: 0, b: 0}\na: w(x)=0^2\na: p(b = 0)={m0={a: 0, b: 0}}\nb: r(x)=0^0\n",
         expect![[r#"
-        holds: read-uncommitted
-        undecided: session-serializable serializable session-snapshot-isolation snapshot-isolation prefix parallel-si update-serializable causal update-atomic no-lost-update read-atomic read-committed cut-isolation
-    "#]],
+            holds: read-uncommitted
+            violated: session-serializable serializable session-snapshot-isolation snapshot-isolation prefix
+            undecided: parallel-si update-serializable causal update-atomic no-lost-update read-atomic read-committed cut-isolation
+        "#]],
     );
 }
 
@@ -199,9 +200,10 @@ fn a_list_in_a_range_is_not_its_transactions_own_write() {
     check(
         "init *=nil\na: a(x)=0 r[..]={}\n",
         expect![[r#"
-        holds: read-uncommitted
-        undecided: session-serializable serializable session-snapshot-isolation snapshot-isolation prefix parallel-si update-serializable causal update-atomic no-lost-update read-atomic read-committed cut-isolation
-    "#]],
+            holds: read-uncommitted
+            violated: session-serializable serializable session-snapshot-isolation snapshot-isolation prefix
+            undecided: parallel-si update-serializable causal update-atomic no-lost-update read-atomic read-committed cut-isolation
+        "#]],
     );
 }
 

@@ -183,7 +183,7 @@ fn any_lit(random: &mut Random) -> Lit {
 
 fn any_rule(random: &mut Random) -> Rule {
     let hints = (0..random.below(4)).map(|_| random.below(10) as StepId).collect();
-    match random.below(18) {
+    match random.below(19) {
         0 => Rule::Session,
         1 => Rule::RealTime,
         2 => Rule::BeginCommit,
@@ -195,6 +195,7 @@ fn any_rule(random: &mut Random) -> Rule {
         14 => Rule::RecordedOrder,
         15 => Rule::OneWay,
         16 => Rule::RowCount(any_op(random)),
+        17 => Rule::NoOrder,
         6 => Rule::ReadAfterWrite,
         7 => Rule::ReadCommitted,
         8 => Rule::OneInitial,

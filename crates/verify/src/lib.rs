@@ -83,23 +83,27 @@ pub fn verify(
     };
     if history::has_predicates(history) {
         let decided = predicates::decide(history, level, options, &engine);
-        return decided.or_else(|unsupported| run_any_mix(history, level, options).ok_or(unsupported));
+        return decided.or_else(|unsupported| try_orders(history, level, options).ok_or(unsupported));
     }
     // What becomes of two appends that do not see each other is not said by prefix consistency.
     let of_list = index.first_of_list().filter(|_| level.core == Core::Prefix);
     match index.unindexed().or(of_list) {
-        Some(op) => run_any_mix(history, level, options).ok_or(Unsupported { op }),
+        Some(op) => try_orders(history, level, options).ok_or(Unsupported { op }),
         None => Ok(engine(index, 0).0),
     }
 }
 
-/// An order in which the transactions of a small history can have run, whatever kinds of operations it mixes.
-fn run_any_mix(history: &History, level: &Level, options: &Options<'_>) -> Option<Answer> {
+/// The verdict on a small history by trying its orders, whatever kinds of operations it mixes.
+fn try_orders(history: &History, level: &Level, options: &Options<'_>) -> Option<Answer> {
     let started = (options.clock)();
-    let found = certify::find_order(history, level, &|| (options.limit)().is_some())?;
+    let found = certify::try_orders(history, level, &|| (options.limit)().is_some())?;
+    let verdict = match found {
+        Certificate::Holds { .. } => Verdict::Holds(found),
+        Certificate::Violated { .. } => Verdict::Violated(found),
+    };
     let mut stats = Stats::default();
-    stats.stages.push(("run in order", (options.clock)().saturating_sub(started)));
-    Some(Answer { verdict: Verdict::Holds(found), stats })
+    stats.stages.push(("try orders", (options.clock)().saturating_sub(started)));
+    Some(Answer { verdict, stats })
 }
 
 /// The argument that a committed transaction shows something forbidden by itself, if one does.

@@ -48,6 +48,7 @@ impl Mentioned<'_> {
                     self.op(op);
                 }
                 &Rule::Sources(ReadId { op, .. }) => self.op(op),
+                Rule::NoOrder => self.txns.extend(self.history.txns()),
                 _ => {}
             }
         }
