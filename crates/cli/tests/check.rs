@@ -588,7 +588,7 @@ fn small_histories_that_mix_kinds_are_decided_by_trying_their_orders() {
                          and with it serializable
 
               T1 (session a) inserted k = 0
-              T2 (session b) appended 1 to l
+              T2 (session b) set the rows where v >= 0 to 7, then appended 1 to l
               T3 (session c) read k = 7, then read l = []
                 Every order of the begins and commits that the level allows was tried; in each of them some operation returns something else than it did.
             --- exit 1

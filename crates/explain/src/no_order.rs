@@ -3,9 +3,9 @@
 //! There is no shorter argument, so the transactions are shown with what they saw and did.
 
 use certify::Core;
-use history::{KeyId, Outcome, TxnId};
+use history::{Change, Datum, KeyId, Op, Outcome, Row, TxnId};
 
-use crate::read::{headline, participant};
+use crate::read::{headline, operation, sentence};
 use crate::terms::Terms;
 use crate::{Anomaly, Explanation, Line};
 
@@ -21,11 +21,55 @@ pub(crate) fn explain(terms: &Terms<'_>) -> Explanation {
     Explanation {
         anomaly: Anomaly::Contradiction,
         headline: headline(terms, Anomaly::Contradiction, &[], transactions.len()),
-        participants: shown.map(|&txn| participant(terms, txn, &keys)).collect(),
+        participants: shown.map(|&txn| participant(terms, txn)).collect(),
         lines: lines(terms, transactions.len()),
         transactions,
         keys,
         cycle: Vec::new(),
+    }
+}
+
+/// A transaction with all that it did: any operation may be the one that contradicts the others.
+fn participant(terms: &Terms<'_>, txn: TxnId) -> String {
+    let ops = terms.history.ops(txn).map(|(_, op)| match op.key() {
+        Some(key) => operation(terms, key, &op),
+        None => of_rows(terms, &op),
+    });
+    sentence(terms, txn, ops.collect())
+}
+
+/// What an operation on several rows did.
+fn of_rows(terms: &Terms<'_>, op: &Op<'_>) -> String {
+    match op {
+        Op::PredicateRead(read) => {
+            format!("read the rows where {} and got {}", text(&read.predicate), rows(terms, &read.rows))
+        }
+        Op::PredicateWrite(write) => match &write.change {
+            Change::Set(value) => format!("set the rows where {} to {value}", text(&write.predicate)),
+            Change::Delete => format!("deleted the rows where {}", text(&write.predicate)),
+        },
+        Op::RangeRead(read) => format!("read a range and got {}", rows(terms, &read.rows)),
+        _ => "did nothing that is known".to_owned(),
+    }
+}
+
+/// A predicate as it was recorded, without the quotes of a text.
+fn text(predicate: &Datum) -> String {
+    match predicate {
+        Datum::Str(text) => text.to_string(),
+        other => other.to_string(),
+    }
+}
+
+fn rows(terms: &Terms<'_>, rows: &Option<Vec<Row>>) -> String {
+    let Some(rows) = rows else { return "an unknown answer".to_owned() };
+    let told = rows.iter().map(|row| match row.is_dead {
+        true => format!("{} deleted", terms.key(row.key)),
+        false => format!("{} = {}", terms.key(row.key), terms.value(row.value)),
+    });
+    match rows.is_empty() {
+        true => "none".to_owned(),
+        false => told.collect::<Vec<_>>().join(", "),
     }
 }
 

@@ -169,22 +169,32 @@ fn found_by(terms: &Terms<'_>, txn: TxnId, op: OpId, keys: &[KeyId]) -> Option<S
 }
 
 /// `T812 (session 3) read 17 = 40, then wrote 17 = 45`.
-pub(crate) fn participant(terms: &Terms<'_>, txn: TxnId, keys: &[KeyId]) -> String {
-    let history = terms.history;
-    let ops = history.ops(txn).filter_map(|(id, op)| {
-        let Some(key) = op.key() else { return found_by(terms, txn, id, keys) };
-        let key = Some(key).filter(|key| keys.is_empty() || keys.contains(key)).map(|key| terms.key(key))?;
-        Some(match op {
-            Op::Read { value: Some(value), .. } => format!("read {key} = {}", terms.value(value)),
-            Op::ReadList { list: Some(list), .. } => format!("read {key} = {}", terms.list(list)),
-            Op::Write { value, .. } => format!("wrote {key} = {}", terms.value(value)),
-            Op::Insert { value, .. } => format!("inserted {key} = {}", terms.value(value)),
-            Op::Delete { .. } => format!("deleted {key}"),
-            Op::Append { value, .. } => format!("appended {} to {key}", terms.value(value)),
-            _ => format!("read {key}"),
-        })
+fn participant(terms: &Terms<'_>, txn: TxnId, keys: &[KeyId]) -> String {
+    let is_told = |key: KeyId| keys.is_empty() || keys.contains(&key);
+    let ops = terms.history.ops(txn).filter_map(|(id, op)| match op.key() {
+        Some(key) => is_told(key).then(|| operation(terms, key, &op)),
+        None => found_by(terms, txn, id, keys),
     });
-    let mut ops: Vec<_> = ops.collect();
+    sentence(terms, txn, ops.collect())
+}
+
+/// What an operation on one key did.
+pub(crate) fn operation(terms: &Terms<'_>, key: KeyId, op: &Op<'_>) -> String {
+    let key = terms.key(key);
+    match *op {
+        Op::Read { value: Some(value), .. } => format!("read {key} = {}", terms.value(value)),
+        Op::ReadList { list: Some(list), .. } => format!("read {key} = {}", terms.list(list)),
+        Op::Write { value, .. } => format!("wrote {key} = {}", terms.value(value)),
+        Op::Insert { value, .. } => format!("inserted {key} = {}", terms.value(value)),
+        Op::Delete { .. } => format!("deleted {key}"),
+        Op::Append { value, .. } => format!("appended {} to {key}", terms.value(value)),
+        _ => format!("read {key}"),
+    }
+}
+
+/// A transaction with its session and what it did.
+pub(crate) fn sentence(terms: &Terms<'_>, txn: TxnId, mut ops: Vec<String>) -> String {
+    let history = terms.history;
     let more = ops.len().saturating_sub(MAX_OPERATIONS);
     ops.truncate(MAX_OPERATIONS);
     if more > 0 {
