@@ -14,12 +14,19 @@ use crate::files::{Named, named};
 pub fn asked(names: &[String]) -> Result<Asked, Failure> {
     let mut asked = Asked::default();
     for name in names {
-        match is_file_name(name) {
-            true => asked.add_own(read(name)?),
-            false => asked.add(find(name)?),
+        match (is_file_name(name), further(name)) {
+            (true, _) => asked.add_own(read(name)?),
+            (false, Some(level)) => asked.add_own([level.clone()]),
+            (false, None) => asked.add(find(name)?),
         }
     }
     Ok(asked)
+}
+
+/// A level of the standard library that is no part of the lattice; its text decides it, as for a level of a file.
+pub fn further(name: &str) -> Option<&'static spec::Level> {
+    let is_shipped = name.parse::<LevelId>().is_ok();
+    spec::library::level(name).filter(|_| !is_shipped)
 }
 
 /// The shipped level of this name or alias.

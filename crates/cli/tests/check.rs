@@ -734,3 +734,21 @@ fn warnings_are_shown_even_if_the_question_cannot_be_asked() {
         --- exit 2
     "#]].assert_eq(&folder.run("check h.edn --level strict-serializable"));
 }
+
+#[test]
+fn further_levels_of_the_library_are_decided_by_name() {
+    check(
+        "a: w(x)=1\na: r(x)=0\nb: r(x)=1 w(y)=2\nb: r(x)=1\nc: r(y)=2 r(x)=1\n",
+        "--level read-your-writes,monotonic-reads,mw,wfr,pram,mav,cursor-stability,consistent-view",
+        expect![[r#"
+            h.txt: 3 sessions, 5 transactions, 7 operations, 2 keys
+
+              holds      monotonic-reads, monotonic-writes, writes-follow-reads, monotonic-atomic-view, cursor-stability, consistent-view
+              violated   read-your-writes, pram: contradiction, 2 transactions
+
+              T1 comes before the initial state: T2 read x from the initial state, although T1 wrote x too and was visible to T2 (T1 is earlier in the session of T2)
+              but nothing comes before the initial state, so T1 cannot
+            --- exit 1
+        "#]],
+    );
+}

@@ -34,21 +34,23 @@ fn txn_of(question: &Question<'_>, op: OpId) -> String {
 fn unsupported(question: &Question<'_>, op: OpId) -> String {
     match question.history.op(op) {
         Op::Append { .. } | Op::ReadList { .. } if question.index.unindexed() == Some(op) => {
-            "has a list of a kind that is not decided yet: an element that is appended twice, or a list that \
-             does not start empty or is also written as a whole"
+            "has a list of a kind that is decided in small histories only: an element that is appended twice, or a \
+             list that does not start empty or is also written as a whole"
                 .to_owned()
         }
         Op::Append { .. } | Op::ReadList { .. } => {
-            "has a list, and lists are not decided under prefix consistency".to_owned()
+            "has a list, which is decided under prefix consistency in small histories only".to_owned()
         }
         Op::PredicateRead(PredicateRead { predicate, .. })
         | Op::PredicateWrite(PredicateWrite { predicate, .. }) => match Predicate::parse(predicate) {
             Err(error) => format!("has a predicate without a meaning: {error}"),
             Ok(_) => format!("has a predicate, and {}", beside_predicate(question)),
         },
-        Op::RangeRead(_) => "reads a range with a list in it, which is not decided yet".to_owned(),
+        Op::RangeRead(_) => "reads a range with a list in it, which is decided in small histories only".to_owned(),
         _ if question.history.op_version(op).is_some() => {
-            "records a version of its key, and not all writes of the key do, or two record the same one".to_owned()
+            "records a version of its key, and not all writes of the key do, or two record the same one, which is \
+             decided in small histories only"
+                .to_owned()
         }
         _ => "read a value that may be the initial one of its key, and another transaction, of unknown outcome, read \
               another such value"
@@ -62,9 +64,9 @@ fn beside_predicate(question: &Question<'_>) -> &'static str {
     if history.initial().default == InitialDefault::UnknownButOne {
         "initial values were not recorded: any row may have matched"
     } else if question.index.first_of_list().is_some() {
-        "the history also has lists, which is not decided yet"
+        "the history also has lists, which is decided in small histories only"
     } else if history.has_versions() {
-        "the history also records versions, which is not decided yet"
+        "the history also records versions, which is decided in small histories only"
     } else {
         "too many rows could have matched it; try fewer rows, or --level strong-si"
     }

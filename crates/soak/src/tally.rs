@@ -87,8 +87,8 @@ fn kind_of(obstacle: Obstacle, answer: &Answer) -> String {
             let sentence = answer.obstacle.clone().unwrap_or_default();
             let known = [
                 "has a predicate without a meaning",
-                "has a list of a kind that is not decided yet",
-                "lists are not decided under prefix consistency",
+                "has a list of a kind that is decided in small histories only",
+                "has a list, which is decided under prefix consistency in small histories only",
                 "records a version of its key, and not all writes",
                 "read a value that may be the initial one",
             ];

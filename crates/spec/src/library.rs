@@ -8,9 +8,10 @@ use std::sync::OnceLock;
 use crate::core::Level;
 use crate::load::Spec;
 
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 6] = [
     ("std/relations.iso", include_str!("../std/relations.iso")),
     ("std/levels.iso", include_str!("../std/levels.iso")),
+    ("std/guarantees.iso", include_str!("../std/guarantees.iso")),
     ("std/commit-order.iso", include_str!("../std/commit-order.iso")),
     ("std/visibility.iso", include_str!("../std/visibility.iso")),
     ("std/plume.iso", include_str!("../std/plume.iso")),

@@ -259,14 +259,15 @@ fn normal_forms_allow_the_same_histories() {
 }
 
 #[test]
-fn every_shipped_level_with_a_witness_has_a_normal_form() {
+fn every_shipped_level_with_a_witness_but_one_has_a_normal_form() {
     let without: Vec<&str> = library::levels()
         .iter()
         .filter(|level| level.framework != spec::Framework::History)
         .filter(|level| level.normal_form(true).visible.is_none())
         .map(|level| level.name.as_str())
         .collect();
-    assert_eq!(without, [""; 0]);
+    // Which writers count depends on the object that is read, and what is visible does not say that.
+    assert_eq!(without, ["cursor-stability"]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::args::OutputArguments;
 use crate::exit::{Exit, Failure};
-use crate::level_files::find;
+use crate::level_files::{find, further};
 use crate::report::json::print_value;
 use crate::screen::Screen;
 use crate::terminal::{Style, Tone};
@@ -45,8 +45,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         (None, true) => print_value(&LevelId::ALL.into_iter().map(json).collect::<Vec<_>>())?,
         (None, false) => print_all()?,
         (Some(name), true) => print_value(&json(find(name)?))?,
-        (Some(name), false) if arguments.spec => print_spec(find(name)?)?,
-        (Some(name), false) => print_one(find(name)?)?,
+        (Some(name), false) => match (further(name), arguments.spec) {
+            (Some(level), true) => print_spec(level)?,
+            (Some(level), false) => print_text(level)?,
+            (None, true) => print_spec(find(name)?.spec())?,
+            (None, false) => print_one(find(name)?)?,
+        },
     }
     Ok(Exit::Holds)
 }
@@ -77,7 +81,7 @@ fn print_all() -> Result<(), Failure> {
     for level in LevelId::ALL {
         let note = match level.engine() {
             Some(_) => "",
-            None => "  (no engine yet)",
+            None => "  (decided from its text)",
         };
         write!(out, "\n  ")?;
         out.paint(Tone::Strong, level.name())?;
@@ -92,7 +96,33 @@ fn print_all() -> Result<(), Failure> {
             writeln!(out, "{}", style.wrap(&aliases, 4, 6))?;
         }
     }
+    print_further(&mut out, style)?;
     writeln!(out, "\n`isoscope levels NAME` explains one, with its definition and examples.")?;
+    Ok(out.flush()?)
+}
+
+/// The other levels of the standard library, which are asked by name only.
+fn print_further(out: &mut Screen, style: Style) -> Result<(), Failure> {
+    writeln!(out)?;
+    out.paint(Tone::Strong, "Further levels, which `check` decides only if they are named\n")?;
+    for level in spec::library::levels().iter().filter(|level| further(&level.name).is_some()) {
+        let text = format!("{}: {}", level.name, one_line(&level.description));
+        writeln!(out, "{}", style.wrap(&text, 2, 4))?;
+    }
+    Ok(())
+}
+
+/// A level outside the lattice: its description and its text.
+fn print_text(level: &spec::Level) -> Result<(), Failure> {
+    let mut out = Screen::stdout();
+    let style = Style::of_stdout();
+    out.paint(Tone::Strong, &level.name)?;
+    writeln!(out, "\n\n{}", style.wrap(&one_line(&level.description), 2, 2))?;
+    if !level.aliases.is_empty() {
+        writeln!(out, "\n  also called  {}", level.aliases.join(", "))?;
+    }
+    writeln!(out, "\n  definition")?;
+    block(&mut out, &level.text)?;
     Ok(out.flush()?)
 }
 
@@ -108,7 +138,7 @@ fn print_one(level: LevelId) -> Result<(), Failure> {
     };
     let stronger = level.directly_implied_by().map(LevelId::name).collect();
     let engine = match (level.engine(), level.needs_times()) {
-        (None, _) => "none yet; on small histories its definition decides",
+        (None, _) => "the text is evaluated, on histories of any size",
         (Some(_), true) => "complete; needs a history with times",
         (Some(_), false) => "complete",
     };
@@ -136,13 +166,13 @@ fn block(out: &mut dyn Write, text: &str) -> io::Result<()> {
     text.lines().try_for_each(|line| writeln!(out, "    {line}"))
 }
 
-fn print_spec(level: LevelId) -> Result<(), Failure> {
+fn print_spec(level: &spec::Level) -> Result<(), Failure> {
     let mut out = Screen::stdout();
     writeln!(out, "include \"std/relations.iso\"\n")?;
-    for line in level.spec().description.lines() {
+    for line in level.description.lines() {
         writeln!(out, "/// {line}")?;
     }
-    writeln!(out, "{}", level.spec().text)?;
+    writeln!(out, "{}", level.text)?;
     Ok(out.flush()?)
 }
 

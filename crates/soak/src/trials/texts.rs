@@ -1,6 +1,6 @@
 //! Levels whose texts are made up, against the reference semantics of the texts.
 //!
-//! A text is a random positive expression over the relations of the language. So the classification of texts and every
+//! A text is a random positive expression over the relations of the language, or one of the standard library. So the classification of texts and every
 //! way to evaluate them are tried, also those that no shipped level uses.
 
 use history::History;
@@ -62,8 +62,16 @@ fn problem(
         .then(|| format!("isoscope says {}, the text {word}: {text}", answer.decision.word()))
 }
 
-/// The text of a level with up to eight relations in what is visible.
+/// The text of a level: one of the standard library that is no part of the lattice, or one with up to eight relations
+/// in what is visible.
 fn text(random: &mut Random) -> String {
+    if random.percent(25) {
+        let guarantees = spec::library::file("std/guarantees.iso").unwrap_or_default();
+        let levels =
+            Spec::parse("std/guarantees.iso", guarantees).map(|spec| spec.levels).unwrap_or_default();
+        let timeless: Vec<_> = levels.into_iter().filter(|level| !level.needs_times()).collect();
+        return format!("include \"std/relations.iso\"\n{}", random.pick(&timeless).text);
+    }
     let size = 1 + random.below(8);
     let order = match random.below(4) {
         0 => "order = reads_from, ",
