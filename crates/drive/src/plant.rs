@@ -219,7 +219,7 @@ fn unused_keys(builder: &Builder) -> [Datum; 2] {
 }
 
 fn rewrite(history: &History, planted: Planted, transactions: &[TxnId]) -> History {
-    let mut builder = empty_copy(history);
+    let mut builder = Builder::like(history);
     let new_keys = NewKeys::add_to(&mut builder);
     for txn in history.txns() {
         builder.begin(history.session_of(txn));
@@ -238,22 +238,6 @@ fn rewrite(history: &History, planted: Planted, transactions: &[TxnId]) -> Histo
         builder.end(history.outcome(txn));
     }
     builder.finish()
-}
-
-/// The same keys, values and sessions, and no transaction.
-fn empty_copy(history: &History) -> Builder {
-    let mut builder = Builder::new();
-    builder.keys = history.keys().clone();
-    builder.values = history.values().clone();
-    builder.initial = history.initial().clone();
-    builder.clock = history.clock();
-    for session in history.sessions() {
-        match history.session_name(session) {
-            Some(name) => builder.named_session(name),
-            None => builder.session(),
-        };
-    }
-    builder
 }
 
 /// Why copied times are accepted.

@@ -55,6 +55,18 @@ impl Builder {
         }
     }
 
+    /// The same keys, values, initial state and sessions as a history, and no transaction: to rewrite it.
+    pub fn like(history: &History) -> Self {
+        let mut builder = Self::new();
+        builder.keys = history.keys.clone();
+        builder.values = history.values.clone();
+        builder.initial = history.initial.clone();
+        builder.clock = history.clock;
+        builder.session_names = history.session_names.clone();
+        builder.session_count = history.session_count() as u32;
+        builder
+    }
+
     /// Makes room for what the reader knows will come.
     pub fn reserve(&mut self, txns: usize, ops: usize) {
         self.txns.session.reserve(txns);

@@ -3,7 +3,8 @@
 use certify::text::facts::{Facts, INITIAL};
 use certify::text::plan::{Part, Plan};
 use certify::text::saturate::{Forced, Why, contradiction};
-use history::{History, KeyId, TxnId, visible};
+use explain::{Edge, EdgeKind};
+use history::{History, KeyId, OpId, TxnId, visible};
 
 use crate::explanation::{Explanation, Line};
 use crate::units::counted;
@@ -24,6 +25,7 @@ pub(crate) fn of_contradiction(
     let mut lines: Vec<Line> = lines.collect();
     lines.push(Line { depth: 0, text: visible(&teller.conclusion(&cycle)) });
     Some(Explanation {
+        steps: cycle.iter().filter_map(|pair| teller.step(pair)).collect(),
         anomaly: anomaly(plan, &cycle),
         headline: format!("contradiction, {}", counted(transactions.len(), "transaction")),
         transactions,
@@ -78,6 +80,37 @@ impl Teller<'_> {
                 )
             }
         }
+    }
+
+    /// The step between two transactions that a pair shows. What comes before the initial state was missed by the reader.
+    fn step(&self, pair: &Forced) -> Option<Edge> {
+        let txn = |node: u32| (node != INITIAL).then(|| self.facts.txn(node));
+        let (from, to, kind, key, read) = match pair.why {
+            Why::Session => (pair.from, pair.to, EdgeKind::So, None, None),
+            Why::Read(read, key) => (pair.from, pair.to, EdgeKind::Wr, Some(key), Some(read)),
+            Why::Told(_) => (pair.from, pair.to, EdgeKind::Ww, None, None),
+            Why::Visible { reader, key, .. } if pair.to == INITIAL => {
+                (reader, pair.from, EdgeKind::Rw, Some(key), self.read_of(reader, key))
+            }
+            Why::Visible { key, .. } => (pair.from, pair.to, EdgeKind::Derived, Some(key), None),
+        };
+        Some(Edge {
+            from: Some(txn(from)?),
+            to: Some(txn(to)?),
+            kind,
+            key: key.map(KeyId),
+            read,
+            reason: self.sentence(pair),
+        })
+    }
+
+    /// The read of a key that found the initial state.
+    fn read_of(&self, reader: u32, key: u32) -> Option<OpId> {
+        let mut reads = self.facts.reads_of(reader);
+        let is_it = |&read: &usize| {
+            self.facts.reads()[read].key == key && self.facts.only_source(read) == Some(INITIAL)
+        };
+        reads.find(is_it).map(|read| self.facts.reads()[read].op)
     }
 
     /// Why a transaction is visible to a reader.

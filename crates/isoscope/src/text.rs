@@ -58,6 +58,17 @@ pub(crate) fn decide(
     }
 }
 
+/// Decides a level from its text although it has an engine, for operations that the engine does not decide.
+pub(crate) fn decide_instead(question: &Question<'_>, level: LevelId) -> Result<Option<Answer>, Error> {
+    let started = Instant::now();
+    let name = AskedLevel::Shipped(level);
+    if let Some(certificate) = question.find_forbidden(|finding| forbids(&name, finding))? {
+        let answer = Answer::plain(name, Decision::Violated, started.elapsed());
+        return Ok(Some(question.explained(Answer { certificate: Some(certificate), ..answer })));
+    }
+    decide_at_any_size(question, level.spec(), &name, &[])
+}
+
 /// Whether a level forbids what was found in a committed transaction. A level of the user's own forbids what all levels
 /// do that demand committed sources.
 fn forbids(name: &AskedLevel, finding: FindingKind) -> bool {

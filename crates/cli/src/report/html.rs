@@ -44,7 +44,10 @@ pub fn page<'r>(report: &Report<'r>) -> Page<'r> {
 
 fn row(report: &Report<'_>, answer: &Answer) -> VerdictRow {
     let shown = |level: &isoscope::AskedLevel| {
-        report.witnesses.iter().position(|witness| level == &witness.level || level.implies(&witness.level))
+        report.witnesses.iter().position(|witness| {
+            let mut violated = std::iter::once(&witness.level).chain(&witness.also);
+            violated.any(|other| level == other || level.implies(other))
+        })
     };
     let same = || {
         let same = report.answers.iter().filter(|other| other.explanation == answer.explanation);
@@ -53,7 +56,9 @@ fn row(report: &Report<'_>, answer: &Answer) -> VerdictRow {
     let is_violated = answer.decision == Decision::Violated;
     let witness = shown(&answer.level).or_else(same).filter(|_| is_violated);
     let note = match witness.map(|witness| &report.witnesses[witness]) {
-        Some(witness) if answer.level == witness.level => witness.headline.clone(),
+        Some(witness) if answer.level == witness.level || witness.also.contains(&answer.level) => {
+            witness.headline.clone()
+        }
         Some(witness) => format!("{}, as for {}", witness.name(), witness.level),
         None => answer.reason().unwrap_or_default(),
     };

@@ -12,7 +12,7 @@ use crate::terminal::{Style, Tone};
 pub fn write(witness: &Witness, style: Style, out: &mut Screen<'_>) -> io::Result<()> {
     write!(out, "  ")?;
     out.paint(Tone::Bad, "violated")?;
-    let text = format!("{}: {}", witness.level, witness.headline);
+    let text = format!("{}: {}", witness.levels(), witness.headline);
     writeln!(out, "   {}", &style.wrap(&text, 13, 13)[13..])?;
     writeln!(out, "{}", style.wrap(witness.meaning(), 13, 13))?;
     writeln!(out)?;
@@ -57,6 +57,7 @@ pub fn json(witness: &Witness) -> Value {
         .collect();
     json!({
         "level": witness.level.name(),
+        "also_violates": witness.also.iter().map(isoscope::AskedLevel::name).collect::<Vec<_>>(),
         "anomaly": witness.name(),
         "class": witness.class(),
         "meaning": witness.meaning(),

@@ -105,7 +105,8 @@ fn key_text(history: &History, key: KeyId) -> String {
     visible(&history.keys().original(key).to_string())
 }
 
-fn with_ops(history: &History, edge: &Edge) -> Option<WitnessEdge> {
+/// A step with the operations that it connects.
+pub(crate) fn with_ops(history: &History, edge: &Edge) -> Option<WitnessEdge> {
     let (from, to) = (edge.from?, edge.to?);
     let written = |txn| last_write(history, txn, edge.key?);
     let (from_op, to_op) = match edge.kind {
