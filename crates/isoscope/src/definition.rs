@@ -135,7 +135,9 @@ fn explain(history: &History, names: &Names, reasons: &[Reason]) -> Explanation 
 fn step(history: &History, names: &Names, reason: &Reason) -> Option<Edge> {
     let txn = |place: usize| Some(names.txns[place]);
     let (from, to, kind, key) = match *reason {
-        Reason::Ordered { first: Some(first), second, .. } => (txn(first), txn(second), EdgeKind::Derived, None),
+        Reason::Ordered { first: Some(first), second, .. } => {
+            (txn(first), txn(second), EdgeKind::Derived, None)
+        }
         Reason::Edge { reader, object, source: None, writer: Some(writer) } => {
             (txn(reader), txn(writer), EdgeKind::Rw, Some(names.keys[object]))
         }
@@ -145,9 +147,9 @@ fn step(history: &History, names: &Names, reason: &Reason) -> Option<Edge> {
         _ => return None,
     };
     let is_read_of = |op: &Op<'_>| op.is_read() && op.key() == key;
-    let read = from.filter(|_| kind == EdgeKind::Rw).and_then(|reader| {
-        history.ops(reader).find(|(_, op)| is_read_of(op)).map(|(id, _)| id)
-    });
+    let read = from
+        .filter(|_| kind == EdgeKind::Rw)
+        .and_then(|reader| history.ops(reader).find(|(_, op)| is_read_of(op)).map(|(id, _)| id));
     Some(Edge { from, to, kind, key, read, reason: sentence(history, names, reason) })
 }
 

@@ -47,8 +47,7 @@ impl Footprint {
 
 /// Every way to explain a history of lists: what committed, in which order, and where reads came from.
 fn explanations(history: &History) -> (SmallHistory, Vec<Explanation>) {
-    let prints: Vec<Option<Footprint>> =
-        history.txns().map(|txn| Footprint::of(history, txn)).collect();
+    let prints: Vec<Option<Footprint>> = history.txns().map(|txn| Footprint::of(history, txn)).collect();
     let mut found = Vec::new();
     let unknown: Vec<usize> = places(history, Outcome::Unknown);
     for chosen in 0..1u32 << unknown.len() {
@@ -132,7 +131,8 @@ fn small(history: &History, prints: &[Option<Footprint>]) -> SmallHistory {
                     other.as_ref().is_some_and(|other| other.appended(key).last() == Some(last))
                 })
             };
-            let value = |(key, list): &(KeyId, Vec<ValueId>)| (key.index(), writer(*key, list).map_or(0, name));
+            let value =
+                |(key, list): &(KeyId, Vec<ValueId>)| (key.index(), writer(*key, list).map_or(0, name));
             small.reads = print.reads.iter().map(value).collect();
         }
         small
@@ -140,9 +140,10 @@ fn small(history: &History, prints: &[Option<Footprint>]) -> SmallHistory {
     SmallHistory::new(txns.collect())
 }
 
-/// Levels that speak of an order of transactions.
+/// Levels that speak of an order of transactions. What no-lost-update demands of lists is not decided yet where a
+/// stronger level is violated, since a part of a history can violate it although the whole does not.
 fn levels(history: &History) -> Vec<LevelId> {
-    let others = [LevelId::ReadUncommitted, LevelId::CutIsolation];
+    let others = [LevelId::ReadUncommitted, LevelId::CutIsolation, LevelId::NoLostUpdate];
     let all = LevelId::ALL.into_iter().filter(|level| !others.contains(level));
     all.filter(|level| history.has_times() || !level.needs_times()).collect()
 }

@@ -87,7 +87,12 @@ fn page<'s>(
     for finding in findings {
         let witness = finding.witness.is_some().then_some(witnesses.len());
         witnesses.extend(finding.witness);
-        verdicts.push(VerdictRow { level: finding.name, verdict: "violated", note: finding.meaning, witness });
+        verdicts.push(VerdictRow {
+            level: finding.name,
+            verdict: "violated",
+            note: finding.meaning,
+            witness,
+        });
     }
     Page {
         title: subject.name.clone(),

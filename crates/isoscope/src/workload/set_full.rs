@@ -45,7 +45,8 @@ pub(super) fn check(calls: &[Call<'_>]) -> WorkloadAnswer {
     sentences.extend(unexpected.map(|element| format!("{element} was read and never added")));
     match (sentences.is_empty(), stable_count) {
         (true, 0) => {
-            let reason = "no element was in the last reads, so nothing shows that the set keeps what is added";
+            let reason =
+                "no element was in the last reads, so nothing shows that the set keeps what is added";
             WorkloadAnswer { valid: None, sentences: vec![reason.to_owned()] }
         }
         (is_empty, _) => WorkloadAnswer { valid: Some(is_empty), sentences },
