@@ -121,7 +121,8 @@ fn small(history: &History, prints: &[Option<Footprint>]) -> SmallHistory {
         small.times.begin_request = times.begin_request;
         small.times.begin_response = times.begin_response;
         small.times.commit_request = times.commit_request;
-        small.times.commit_response = times.commit_response;
+        // When a client stopped to wait says nothing about the end of a transaction of unknown outcome.
+        small.times.commit_response = times.commit_response.filter(|_| small.outcome == Outcome::Committed);
         let name = |place: usize| place as u32 + 1;
         if let Some(print) = &prints[txn.index()] {
             small.writes = print.appends.iter().map(|(key, _)| (key.index(), name(txn.index()))).collect();

@@ -38,8 +38,19 @@ pub fn page<'r>(report: &Report<'r>) -> Page<'r> {
         power: power::rows(&chances),
         power_note: power::sentence(history, &chances),
         commands: commands(report),
+        faults: faults(history),
         ..Page::default()
     }
+}
+
+/// What the recording notes beside transactions, such as what the nemesis did.
+fn faults(history: &history::History) -> Vec<String> {
+    const MOST_FAULTS: usize = 200;
+    let notes = history.notes();
+    let shown = notes.iter().take(MOST_FAULTS).map(|note| format!("at {}: {}", note.time, note.text));
+    let more = notes.len().saturating_sub(MOST_FAULTS);
+    let more = (more > 0).then(|| format!("and {more} more"));
+    shown.chain(more).collect()
 }
 
 fn row(report: &Report<'_>, answer: &Answer) -> VerdictRow {
