@@ -17,6 +17,18 @@ pub struct Assumptions {
     pub linearizable_keys: bool,
 }
 
+impl Assumptions {
+    /// The names of what is assumed, as flags name it.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        let named = [
+            (self.linearizable_keys, "linearizable-keys"),
+            (self.sequential_keys, "sequential-keys"),
+            (self.writes_follow_reads, "wfr-keys"),
+        ];
+        named.into_iter().filter(|&(is_assumed, _)| is_assumed).map(|(_, name)| name)
+    }
+}
+
 /// What a read returned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Content<'h> {

@@ -458,7 +458,7 @@ fn stages_can_be_switched_off_without_changing_the_answer() {
         "--without everything",
         expect![[r#"
             --- standard error
-            error: no stage is called "everything"; there are versions, rows, schedule, frontier, whole, saturate, windows, guess, components, lazy, polarity
+            error: no stage is called "everything"; there are versions, rows, schedule, frontier, whole, saturate, windows, guess, components, lazy, polarity, and internal for internal consistency
             --- exit 2
         "#]],
     );
@@ -726,10 +726,10 @@ fn a_level_without_an_engine_is_decided_on_a_large_history_by_what_else_is_known
 
 #[test]
 fn warnings_are_shown_even_if_the_question_cannot_be_asked() {
-    let folder = Folder::with(&[("h.edn", "{:type :ok :process :nemesis :value nil}\n")]);
+    let folder = Folder::with(&[("h.edn", "{:type :info :process 0 :value []}\n{:type :info :value nil}\n")]);
     expect![[r#"
         --- standard error
-        warning: h.edn: left out 1 operation whose process is not an integer [not-a-client]
+        warning: h.edn: left out 1 operation without a process [not-a-client]
         error: h.edn: strict-serializable needs to know when transactions ran, and the history has no times; without times ask for session-serializable
         --- exit 2
     "#]].assert_eq(&folder.run("check h.edn --level strict-serializable"));

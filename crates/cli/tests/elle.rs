@@ -56,6 +56,59 @@ const COMMENTS: &str = "\
 {:type :ok, :f :read, :process 1, :value #{2}}
 ";
 
+/// An element that is read, missing for good afterwards, and one that stays.
+const SET_FULL: &str = "\
+{:type :invoke, :f :add, :process 0, :value 1}
+{:type :ok, :f :add, :process 0, :value 1}
+{:type :invoke, :f :add, :process 0, :value 2}
+{:type :info, :f :add, :process 0, :value 2}
+{:type :invoke, :f :read, :process 1}
+{:type :ok, :f :read, :process 1, :value [1 2]}
+{:type :invoke, :f :read, :process 1}
+{:type :ok, :f :read, :process 1, :value [1]}
+";
+
+/// A write of unknown outcome explains the first read; nothing explains that the old value comes back.
+const CAS: &str = "\
+{:type :invoke, :f :write, :process 0, :value 1}
+{:type :ok, :f :write, :process 0, :value 1}
+{:type :invoke, :f :cas, :process 1, :value [1 2]}
+{:type :info, :f :cas, :process 1, :value [1 2]}
+{:type :invoke, :f :cas, :process 2, :value [5 6]}
+{:type :fail, :f :cas, :process 2, :value [5 6]}
+{:type :invoke, :f :read, :process 0, :value nil}
+{:type :ok, :f :read, :process 0, :value 2}
+{:type :invoke, :f :read, :process 0, :value nil}
+{:type :ok, :f :read, :process 0, :value 1}
+";
+
+const MUTEX: &str = "\
+{:type :invoke, :f :acquire, :process 0}
+{:type :ok, :f :acquire, :process 0}
+{:type :invoke, :f :acquire, :process 1}
+{:type :invoke, :f :release, :process 0}
+{:type :ok, :f :release, :process 0}
+{:type :ok, :f :acquire, :process 1}
+{:type :invoke, :f :acquire, :process 2}
+{:type :ok, :f :acquire, :process 2}
+";
+
+const SEQUENTIAL: &str = "\
+{:type :ok, :f :add, :process 0, :value 7}
+{:type :ok, :f :read, :process 1, :value [7 [nil nil \"7_0\"]]}
+{:type :ok, :f :read, :process 1, :value [7 [\"7_2\" nil \"7_0\"]]}
+";
+
+/// A transaction that was torn apart, while nothing that one operation did is out of order.
+const TORN: &str = "\
+{:process 0 :type :invoke :f :txn :value [[:append :x 1] [:append :y 1]]}
+{:process 1 :type :invoke :f :txn :value [[:r :x nil] [:r :y nil]]}
+{:process 0 :type :ok :f :txn :value [[:append :x 1] [:append :y 1]]}
+{:process 1 :type :ok :f :txn :value [[:r :x [1]] [:r :y []]]}
+{:process 1 :type :invoke :f :txn :value [[:append :x 2] [:r :x nil]]}
+{:process 1 :type :ok :f :txn :value [[:append :x 2] [:r :x [1]]]}
+";
+
 const FORKS: &str = "\
 {:process 0 :type :ok :f :write :value [[:w 1 1]]}
 {:process 1 :type :ok :f :write :value [[:w 2 1]]}
@@ -73,6 +126,11 @@ fn check(line: &str, expected: Expect) {
         ("counter.edn", COUNTER),
         ("comments.edn", COMMENTS),
         ("forks.edn", FORKS),
+        ("set-full.edn", SET_FULL),
+        ("cas.edn", CAS),
+        ("mutex.edn", MUTEX),
+        ("sequential.edn", SEQUENTIAL),
+        ("torn.edn", TORN),
         (
             "fork.json",
             r#"[{"process": 0, "type": "ok", "f": "txn", "value": [["append", "x", 1], ["append", "x", 2]]},
@@ -145,6 +203,7 @@ fn a_long_fork_is_not_g2() {
         expect![[r#"
             {
               "anomalies": [],
+              "assumptions": [],
               "history": {
                 "aborted": 0,
                 "committed": 2,
@@ -215,24 +274,16 @@ fn what_is_not_known_has_its_own_exit_code() {
     check(
         "elle -m list-append -c linearizable -a G1 serial.edn",
         expect![[r#"
-        serial.edn 	 unknown
-        --- standard error
-        linearizable has no anomalies and no level here
-        --- exit 3
-    "#]],
+            serial.edn 	 unknown
+            --- standard error
+            linearizable needs invocations beside completions, which this file does not have
+            --- exit 3
+        "#]],
     );
 }
 
 #[test]
 fn names_that_do_not_exist_are_refused() {
-    check(
-        "elle -m mutex serial.edn",
-        expect![[r#"
-            --- standard error
-            error: the model mutex is not supported: isoscope elle checks list-append, rw-register, long-fork, set, counter, bank and comments
-            --- exit 2
-        "#]],
-    );
     check(
         "elle -m list-append -c very-serializable serial.edn",
         expect![[r#"
@@ -326,8 +377,186 @@ fn workloads_with_an_invariant_of_their_own() {
         expect![[r#"
             serial.edn 	 unknown
             --- standard error
-            no read returned anything
+            line 1: the operation "txn" is not one of this model, which has add, read: another model was recorded
             --- exit 3
         "#]],
     );
+}
+
+#[test]
+fn workloads_that_are_searched() {
+    check(
+        "elle -m set-full --output edn set-full.edn",
+        expect![[r#"
+        {:sentences ["2 was there and is lost: the read in line 8 misses it"], :valid? false}
+        --- exit 1
+    "#]],
+    );
+    check(
+        "elle -m cas-register --output edn cas.edn",
+        expect![[r#"
+        {:sentences ["line 10: no order of the operations so far explains that this read returned 1"], :valid? false}
+        --- exit 1
+    "#]],
+    );
+    check(
+        "elle -m mutex --output edn mutex.edn",
+        expect![[r#"
+        {:sentences ["line 8: no order of the operations so far explains that this acquire succeeded"], :valid? false}
+        --- exit 1
+    "#]],
+    );
+    check(
+        "elle -m sequential --output edn sequential.edn",
+        expect![[r#"
+        {:sentences ["line 3: a read of 7 has \"7_2\" and not all that was written before it"], :valid? false}
+        --- exit 1
+    "#]],
+    );
+    check(
+        "elle -m mutex serial.edn",
+        expect![[r#"
+        serial.edn 	 unknown
+        --- standard error
+        line 1: the operation "txn" is not one of this model, which has acquire, release: another model was recorded
+        --- exit 3
+    "#]],
+    );
+}
+
+#[test]
+fn models_of_single_operations() {
+    check(
+        "elle -m list-append -a G0 -c sequential,linearizable --without internal torn.edn",
+        expect![[r#"
+        torn.edn 	 true
+        --- standard error
+        assumed: without internal
+        --- exit 0
+    "#]],
+    );
+    check(
+        "elle -m list-append -c linearizable fork.edn",
+        expect![[r#"
+        fork.edn 	 unknown
+        --- standard error
+        linearizable needs invocations beside completions, which this file does not have
+        --- exit 3
+    "#]],
+    );
+    check(
+        "elle -m list-append -a G0 -c sequential --output edn torn.edn",
+        expect![[r#"
+        {:also-not #{:linearizable :strong-serializable}, :anomalies {:sequential-cycle-exists [{:sentences ["\"T5.1\" before \"T5.2\": both are in session 1" "\"T5.2\" before \"T5.1\": \"T5.2\" read :x = [1] (from \"T2.1\"), and \"T5.1\" appended 2 to :x after that" "\"T2.1\" before \"T5.1\": \"T3.1\" read the list :x with what \"T2.1\" appended, and without what \"T5.1\" did"]}]}, :anomaly-types [:sequential-cycle-exists], :not #{:sequential}, :valid? false}
+        --- exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn assumptions_are_repeated() {
+    check(
+        "elle -m rw-register --assume wfr-keys,linearizable-keys -c read-committed --output edn hidden.edn",
+        expect![[r#"
+            {:assumptions ["linearizable-keys" "wfr-keys"], :valid? true}
+            --- exit 0
+        "#]],
+    );
+    check(
+        "elle -m list-append --without internal -c read-committed serial.edn",
+        expect![[r#"
+        serial.edn 	 true
+        --- standard error
+        assumed: without internal
+        --- exit 0
+    "#]],
+    );
+}
+
+#[test]
+fn a_folder_gets_sentences_pictures_and_a_report() {
+    let folder = Folder::with(&[("fork.edn", LONG_FORK), ("hidden.edn", HIDDEN)]);
+    folder.run("elle -m list-append --directory fork fork.edn");
+    folder.run("elle -m rw-register -c serializable --directory hidden hidden.edn");
+    let names = ["fork/G-nonadjacent-item", "hidden/PL-3-cycle-exists"];
+    for name in names {
+        let text = std::fs::read_to_string(folder.file(&format!("{name}.txt"))).unwrap();
+        assert!(text.lines().count() >= 4, "{text}");
+        let svg = std::fs::read_to_string(folder.file(&format!("{name}.svg"))).unwrap();
+        assert!(svg.contains("class=\"edge wr\"") && svg.ends_with("</svg>\n"), "{svg}");
+    }
+    let page = std::fs::read_to_string(folder.file("fork/report.html")).unwrap();
+    assert!(page.contains("G-nonadjacent-item") && page.contains("strong-serializable"), "{page}");
+}
+
+/// What each simulated level promises, which holds for lists too.
+const PROMISES: [(&str, &str); 11] = [
+    ("serial", "strict-serializable"),
+    ("serializable", "strict-serializable"),
+    ("snapshot", "strong-si"),
+    ("session-snapshot", "strong-session-si"),
+    ("generalized-snapshot", "generalized-si"),
+    ("prefix", "prefix"),
+    ("parallel-snapshot", "parallel-si"),
+    ("causal", "causal"),
+    ("read-atomic", "read-atomic"),
+    ("read-committed", "read-committed"),
+    ("read-uncommitted", "read-uncommitted"),
+];
+
+#[test]
+fn lists_of_every_simulated_level_keep_its_promise() {
+    let folder = Folder::with(&[]);
+    for (simulated, promised) in PROMISES {
+        for seed in 0..4 {
+            let flags =
+                format!("--workload append --level {simulated} --transactions 400 --sessions 6 --keys 8");
+            folder.run(&format!(
+                "generate {flags} --abort-share 0.1 --unknown-share 0.05 --seed {seed} h.jsonl"
+            ));
+            let told = folder.run(&format!("check h.jsonl --level {promised}"));
+            assert!(told.ends_with("--- exit 0\n"), "{simulated}, seed {seed}: {told}");
+        }
+    }
+}
+
+#[test]
+fn weak_levels_show_their_anomalies_in_lists() {
+    let folder = Folder::with(&[]);
+    for (simulated, violated) in
+        [("prefix", "snapshot-isolation"), ("causal", "prefix"), ("read-committed", "read-atomic")]
+    {
+        let flags =
+            format!("--workload append --level {simulated} --transactions 2000 --sessions 8 --keys 4");
+        folder.run(&format!("generate {flags} --seed 1 h.jsonl"));
+        let told = folder.run(&format!("check h.jsonl --level {violated}"));
+        assert!(told.ends_with("--- exit 1\n"), "{simulated}: {told}");
+    }
+}
+
+/// The class that each planted anomaly is.
+const PLANTED: [(&str, &str); 9] = [
+    ("g0", "G0"),
+    ("g1b", "G1b"),
+    ("g1c", "G1c"),
+    ("aborted-read", "G1a"),
+    ("long-fork", "G-nonadjacent-item"),
+    ("g-sib", "G-single-item"),
+    ("lost-update", "lost-update"),
+    ("write-skew", "G2-item"),
+    ("fractured-read", "G-single-item"),
+];
+
+#[test]
+fn every_planted_class_is_found_in_lists() {
+    let folder = Folder::with(&[]);
+    for (planted, class) in PLANTED {
+        let flags = "--workload append --level serializable --transactions 500 --abort-share 0.1";
+        folder.run(&format!("generate {flags} --plant {planted} --seed 2 h.jsonl"));
+        let told = folder.run("check --anomalies h.jsonl");
+        assert!(
+            told.contains(&format!("\n  {class}: ")) && told.ends_with("--- exit 1\n"),
+            "{planted}: {told}"
+        );
+    }
 }

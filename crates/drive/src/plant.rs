@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use history::{Builder, Datum, History, KeyId, OpId, Outcome, SessionId, TxnId, ValueId};
+use history::{Builder, Datum, History, KeyId, Op, OpId, Outcome, SessionId, TxnId, ValueId};
 
 use crate::random::Random;
 
@@ -28,11 +28,16 @@ pub enum Planted {
     FracturedRead,
     /// A transaction reads what an aborted one wrote; the history must have an aborted transaction.
     AbortedRead,
+    /// A transaction reads what another wrote and replaced before it committed (G1b).
+    IntermediateRead,
+    /// Two transactions append to two lists, in one order to the first and in the other to the second (G0); only where
+    /// there are lists, which show the order of writes.
+    WriteCycle,
 }
 
 impl Planted {
     /// All anomalies that can be planted.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::CircularInformationFlow,
         Self::LongFork,
         Self::MissedEffect,
@@ -40,6 +45,8 @@ impl Planted {
         Self::WriteSkew,
         Self::FracturedRead,
         Self::AbortedRead,
+        Self::IntermediateRead,
+        Self::WriteCycle,
     ];
 
     /// The name on the command line.
@@ -52,6 +59,8 @@ impl Planted {
             Self::WriteSkew => "write-skew",
             Self::FracturedRead => "fractured-read",
             Self::AbortedRead => "aborted-read",
+            Self::IntermediateRead => "g1b",
+            Self::WriteCycle => "g0",
         }
     }
 
@@ -71,6 +80,10 @@ impl Planted {
             Self::WriteSkew => &[&[Old(0), Old(1), Write(0)], &[Old(0), Old(1), Write(1)]],
             Self::FracturedRead => &[&[Write(0), Write(1)], &[New(0), Old(1)]],
             Self::AbortedRead => &[&[Write(0)], &[New(0)]],
+            Self::IntermediateRead => &[&[Write(0), WriteOther(0)], &[New(0)]],
+            Self::WriteCycle => {
+                &[&[Write(0), Write(1)], &[WriteOther(0), WriteOther(1)], &[ReadBoth(0), ReadBothReversed(1)]]
+            }
         }
     }
 
@@ -89,8 +102,12 @@ enum Step {
     ReadNew(usize),
     Write(usize),
     WriteOther(usize),
+    /// The list of both writes, the first one first.
+    ReadBoth(usize),
+    /// The same the other way round.
+    ReadBothReversed(usize),
 }
-use Step::WriteOther;
+use Step::{ReadBoth, ReadBothReversed, WriteOther};
 
 /// A history with an anomaly in it, and where.
 #[derive(Clone, Debug)]
@@ -104,6 +121,9 @@ pub struct WithAnomaly {
 /// Plants an anomaly at a place that the seed determines.
 pub fn plant(history: &History, planted: Planted, seed: u64) -> Result<WithAnomaly, PlantError> {
     let mut random = Random::new(seed);
+    if planted == Planted::WriteCycle && !has_lists(history) {
+        return Err(PlantError { planted });
+    }
     let transactions = choose(history, planted, &mut random)?;
     let history = rewrite(history, planted, &transactions);
     Ok(WithAnomaly { history, transactions })
@@ -119,7 +139,8 @@ impl fmt::Display for PlantError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let roles = self.planted.roles().len();
         let name = self.planted.name();
-        write!(out, "planting {name} needs transactions of {roles} different sessions")?;
+        let lists = if self.planted == Planted::WriteCycle { "lists, and " } else { "" };
+        write!(out, "planting {name} needs {lists}transactions of {roles} different sessions")?;
         match self.planted.outcome_of_first() {
             Outcome::Aborted => write!(out, ", one of them aborted and the others committed"),
             _ => write!(out, ", all of them committed"),
@@ -177,24 +198,43 @@ struct NewKeys {
     initial: ValueId,
     written: [ValueId; 2],
     other: ValueId,
+    /// Whether they are lists, as other keys are.
+    are_lists: bool,
 }
 
 impl NewKeys {
-    fn add_to(builder: &mut Builder) -> Self {
+    fn add_to(builder: &mut Builder, are_lists: bool) -> Self {
         let keys = unused_keys(builder).map(|key| builder.keys.intern(key));
         // Where the initial values are unknown, a value that nobody writes to the key is the initial one.
         let initial = builder.initial.value_of(keys[0]).unwrap_or(ValueId(0));
         let mut values = (1..).map(ValueId).filter(|&value| value != initial);
         let mut value = || values.next().unwrap_or(ValueId::NIL);
-        Self { keys, initial, written: [value(), value()], other: value() }
+        Self { keys, initial, written: [value(), value()], other: value(), are_lists }
     }
 
     fn perform(&self, step: Step, builder: &mut Builder) {
+        if self.are_lists {
+            return self.perform_on_lists(step, builder);
+        }
         match step {
             Step::ReadInitial(key) => builder.read(self.keys[key], self.initial),
             Step::ReadNew(key) => builder.read(self.keys[key], self.written[key]),
             Step::Write(key) => builder.write(self.keys[key], self.written[key]),
             Step::WriteOther(key) => builder.write(self.keys[key], self.other),
+            // Only lists show two writes at once, and without lists this is not planted.
+            Step::ReadBoth(key) | Step::ReadBothReversed(key) => builder.read_unknown(self.keys[key]),
+        };
+    }
+
+    fn perform_on_lists(&self, step: Step, builder: &mut Builder) {
+        let other = self.other;
+        match step {
+            Step::ReadInitial(key) => builder.read_list(self.keys[key], &[]),
+            Step::ReadNew(key) => builder.read_list(self.keys[key], &[self.written[key]]),
+            Step::Write(key) => builder.append(self.keys[key], self.written[key]),
+            Step::WriteOther(key) => builder.append(self.keys[key], other),
+            Step::ReadBoth(key) => builder.read_list(self.keys[key], &[self.written[key], other]),
+            Step::ReadBothReversed(key) => builder.read_list(self.keys[key], &[other, self.written[key]]),
         };
     }
 }
@@ -219,14 +259,17 @@ fn unused_keys(builder: &Builder) -> [Datum; 2] {
 }
 
 fn rewrite(history: &History, planted: Planted, transactions: &[TxnId]) -> History {
-    let mut builder = empty_copy(history);
-    let new_keys = NewKeys::add_to(&mut builder);
+    let mut builder = Builder::like(history);
+    let new_keys = NewKeys::add_to(&mut builder, has_lists(history));
     for txn in history.txns() {
         builder.begin(history.session_of(txn));
         if let Some(name) = history.txn_name(txn) {
             builder.name_txn(name);
         }
         builder.set_times(history.times(txn)).expect(COPIED);
+        if let Some(note) = history.txn_note(txn) {
+            builder.note_txn(&note);
+        }
         for op in history.op_range(txn) {
             copy_op(history, OpId(op), &mut builder);
         }
@@ -240,20 +283,8 @@ fn rewrite(history: &History, planted: Planted, transactions: &[TxnId]) -> Histo
     builder.finish()
 }
 
-/// The same keys, values and sessions, and no transaction.
-fn empty_copy(history: &History) -> Builder {
-    let mut builder = Builder::new();
-    builder.keys = history.keys().clone();
-    builder.values = history.values().clone();
-    builder.initial = history.initial().clone();
-    builder.clock = history.clock();
-    for session in history.sessions() {
-        match history.session_name(session) {
-            Some(name) => builder.named_session(name),
-            None => builder.session(),
-        };
-    }
-    builder
+fn has_lists(history: &History) -> bool {
+    (0..history.op_count() as u32).any(|op| matches!(history.op(OpId(op)), Op::Append { .. }))
 }
 
 /// Why copied times are accepted.
@@ -315,13 +346,16 @@ mod tests {
         assert_eq!(shape(WriteSkew), ["T1: r(x)=0 r(y)=0 w(x)=1", "T2: r(x)=0 r(y)=0 w(y)=2"]);
         assert_eq!(shape(FracturedRead), ["T1: w(x)=1 w(y)=2", "T2: r(x)=1 r(y)=0"]);
         assert_eq!(shape(AbortedRead), ["T1: w(x)=1", "T2: r(x)=1"]);
+        assert_eq!(shape(IntermediateRead), ["T1: w(x)=1 w(x)=3", "T2: r(x)=1"]);
     }
 
     #[test]
     fn the_rest_of_the_history_stays_as_it_was() {
         for seed in 0..20 {
             let base = base(seed);
-            for planted in Planted::ALL {
+            // Registers do not show the order of writes.
+            assert!(plant(&base, Planted::WriteCycle, seed).is_err());
+            for planted in Planted::ALL.into_iter().filter(|&planted| planted != Planted::WriteCycle) {
                 let with = plant(&base, planted, seed).unwrap();
                 assert_eq!(with.history.txn_count(), base.txn_count());
                 for txn in base.txns() {
@@ -333,7 +367,8 @@ mod tests {
                     assert_eq!(base.txn_label(txn), with.history.txn_label(txn));
                 }
                 let findings = Index::of(&with.history).findings().len();
-                assert_eq!(findings, usize::from(planted == Planted::AbortedRead));
+                let shows_itself = matches!(planted, Planted::AbortedRead | Planted::IntermediateRead);
+                assert_eq!(findings, usize::from(shows_itself));
             }
         }
     }

@@ -18,6 +18,20 @@ pub fn write_to(
     out: &mut dyn Write,
     options: &WriteOptions,
 ) -> Result<Vec<Warning>, Error> {
+    let mut warnings = write_as(history, format, out, options)?;
+    if history.has_txn_notes() || !history.notes().is_empty() {
+        let sentence = "notes of the recording (the nemesis, further members of operations) were not written";
+        warnings.push(Warning::new("notes-dropped", sentence));
+    }
+    Ok(warnings)
+}
+
+fn write_as(
+    history: &History,
+    format: Format,
+    out: &mut dyn Write,
+    options: &WriteOptions,
+) -> Result<Vec<Warning>, Error> {
     match format {
         Format::Native => native_jsonl::write(history, out, options),
         Format::Notation => notation::write(history, out, options),

@@ -6,8 +6,8 @@
 use crate::model::{OpColumns, OpKind, SideTables, TxnColumns};
 use crate::times::{NO_TIME, SessionClocks, pack};
 use crate::{
-    Backwards, Clock, Datum, History, InitialState, KeyId, Keys, Op, OpId, OpTimes, Outcome, PredicateRead,
-    PredicateWrite, RangeRead, SessionId, TxnTimes, ValueId, Values,
+    Backwards, Clock, Datum, History, InitialState, KeyId, Keys, Note, Op, OpId, OpTimes, Outcome,
+    PredicateRead, PredicateWrite, RangeRead, SessionId, TxnTimes, ValueId, Values,
 };
 
 /// Collects a history. Sessions are added first, then transactions with [`Builder::begin`], their operations, and
@@ -22,6 +22,8 @@ pub struct Builder {
     pub initial: InitialState,
     /// What the times count.
     pub clock: Clock,
+    /// Remarks about moments of the recording.
+    pub notes: Vec<Note>,
     session_names: Vec<ValueId>,
     session_count: u32,
     txns: TxnColumns,
@@ -45,6 +47,7 @@ impl Builder {
             values: Values::default(),
             initial: InitialState::default(),
             clock: Clock::default(),
+            notes: Vec::new(),
             session_names: Vec::new(),
             session_count: 0,
             txns: TxnColumns { first_op: vec![0], ..TxnColumns::default() },
@@ -53,6 +56,19 @@ impl Builder {
             session_clocks: SessionClocks::default(),
             is_open: false,
         }
+    }
+
+    /// The same keys, values, initial state and sessions as a history, and no transaction: to rewrite it.
+    pub fn like(history: &History) -> Self {
+        let mut builder = Self::new();
+        builder.keys = history.keys.clone();
+        builder.values = history.values.clone();
+        builder.initial = history.initial.clone();
+        builder.clock = history.clock;
+        builder.notes = history.notes.clone();
+        builder.session_names = history.session_names.clone();
+        builder.session_count = history.session_count() as u32;
+        builder
     }
 
     /// Makes room for what the reader knows will come.
@@ -121,6 +137,14 @@ impl Builder {
         let row = self.open_row();
         self.txns.name.resize(row + 1, ValueId::NIL);
         self.txns.name[row] = name;
+    }
+
+    /// Keeps what the recording says of the open transaction beside its operations, such as the node that it ran on.
+    pub fn note_txn(&mut self, note: &str) {
+        let note = self.values.intern(Datum::str(note));
+        let row = self.open_row();
+        self.txns.note.resize(row + 1, ValueId::NIL);
+        self.txns.note[row] = note;
     }
 
     /// Gives the open transaction its times, unless they run backwards or begin before the transaction before it in
@@ -354,6 +378,7 @@ impl Builder {
             values: self.values,
             initial: self.initial,
             clock: self.clock,
+            notes: self.notes,
             session_start,
             session_names: self.session_names,
             txns: self.txns,
@@ -389,6 +414,7 @@ impl Builder {
         }
         let (txns, ops) = (self.txns.session.len(), self.ops.kind.len());
         pad(&mut self.txns.name, txns, ValueId::NIL);
+        pad(&mut self.txns.note, txns, ValueId::NIL);
         pad(&mut self.txns.times, txns, [NO_TIME; 4]);
         pad(&mut self.ops.times, ops, (NO_TIME, NO_TIME));
         pad(&mut self.ops.version, ops, NO_TIME);
@@ -412,6 +438,7 @@ impl Builder {
         permute(&mut self.txns.session, &rows);
         permute(&mut self.txns.outcome, &rows);
         permute(&mut self.txns.name, &rows);
+        permute(&mut self.txns.note, &rows);
         permute(&mut self.txns.times, &rows);
         permute(&mut self.ops.kind, &op_rows);
         permute(&mut self.ops.key, &op_rows);

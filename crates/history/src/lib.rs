@@ -14,6 +14,7 @@ mod index;
 mod initial;
 mod intern;
 mod model;
+mod note;
 mod ops;
 mod predicate;
 mod stories;
@@ -29,6 +30,7 @@ pub use index::{ExternalRead, FinalWrite, Index, Observed, SourceClass, Sources,
 pub use initial::{InitialDefault, InitialState};
 pub use intern::{Keys, ShapeId, Values};
 pub use model::{History, Outcome};
+pub use note::Note;
 pub use ops::{Bound, Change, Op, PredicateRead, PredicateWrite, RangeRead, Row};
 pub use predicate::{Interval, Predicate, PredicateError, Subject};
 pub use stories::{

@@ -8,8 +8,8 @@ use std::ops::Range;
 
 use crate::times::unpack;
 use crate::{
-    Clock, Datum, InitialState, KeyId, Keys, Op, OpId, OpTimes, PredicateRead, PredicateWrite, RangeRead,
-    SessionId, TxnId, TxnTimes, ValueId, Values,
+    Clock, Datum, InitialState, KeyId, Keys, Note, Op, OpId, OpTimes, PredicateRead, PredicateWrite,
+    RangeRead, SessionId, TxnId, TxnTimes, ValueId, Values,
 };
 
 /// What became of a transaction, as far as its client knows.
@@ -64,6 +64,8 @@ pub(crate) struct TxnColumns {
     pub outcome: Vec<Outcome>,
     /// One row per transaction, or empty.
     pub name: Vec<ValueId>,
+    /// One row per transaction, or empty: what else the recording says of it.
+    pub note: Vec<ValueId>,
     /// One row per transaction, or empty.
     pub times: Vec<[i64; 4]>,
 }
@@ -87,6 +89,7 @@ pub struct History {
     pub(crate) values: Values,
     pub(crate) initial: InitialState,
     pub(crate) clock: Clock,
+    pub(crate) notes: Vec<Note>,
     /// One more row than sessions: transactions of a session are consecutive.
     pub(crate) session_start: Vec<u32>,
     /// One row per session, or empty.
@@ -282,6 +285,25 @@ impl History {
         (name != ValueId::NIL).then(|| self.values.original(name))
     }
 
+    /// What the input says of a transaction beside its operations, as it says it.
+    pub fn txn_note(&self, txn: TxnId) -> Option<String> {
+        let note = self.txns.note.get(txn.index()).filter(|&&note| note != ValueId::NIL)?;
+        match self.values.original(*note) {
+            Datum::Str(text) => Some(text.into()),
+            other => Some(other.to_string()),
+        }
+    }
+
+    /// Whether the input says more of a transaction than its operations.
+    pub fn has_txn_notes(&self) -> bool {
+        !self.txns.note.is_empty()
+    }
+
+    /// Remarks about moments of the recording, in its order.
+    pub fn notes(&self) -> &[Note] {
+        &self.notes
+    }
+
     /// The name that the input gave to a session.
     pub fn session_name(&self, session: SessionId) -> Option<Datum> {
         let name = *self.session_names.get(session.index())?;
@@ -325,6 +347,7 @@ impl TxnColumns {
             + bytes(&self.first_op)
             + bytes(&self.outcome)
             + bytes(&self.name)
+            + bytes(&self.note)
             + bytes(&self.times)
     }
 }

@@ -234,9 +234,41 @@ impl<'h> Check<'h> {
                 continue;
             }
             told.push(answer);
-            witnesses.extend(self.witness(answer)?);
+            if !self.is_shown(answer, &mut witnesses)? {
+                witnesses.extend(self.witness(answer)?);
+            }
         }
         Ok(witnesses)
+    }
+
+    /// Whether a witness for another level is one for this level too; then it names both.
+    fn is_shown(&self, answer: &Answer, witnesses: &mut [Witness]) -> Result<bool, Error> {
+        for witness in witnesses {
+            if self.violates_all(witness, &answer.level)? {
+                witness.also.push(answer.level.clone());
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a witness violates a level, and without any one of its transactions does not.
+    fn violates_all(&self, witness: &Witness, level: &AskedLevel) -> Result<bool, Error> {
+        let violates = |history: &History| match self.violates(history, level) {
+            Err(Error::NeedsTimes { .. }) => Ok(false),
+            decided => decided,
+        };
+        if !violates(&witness.history)? {
+            return Ok(false);
+        }
+        for txn in witness.history.txns() {
+            if let Some(rest) = witness.without(txn)
+                && violates(&rest)?
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Whether another history violates one of the levels of this question.

@@ -7,7 +7,8 @@
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use history::{History, KeyId, TxnId};
+use explain::{Edge, EdgeKind};
+use history::{History, KeyId, Op, TxnId};
 use spec::ground::{self, Reason};
 use spec::{Level, SmallHistory};
 use verify::Limit;
@@ -125,7 +126,31 @@ fn explain(history: &History, names: &Names, reasons: &[Reason]) -> Explanation 
         transactions,
         participants: Vec::new(),
         lines: lines.collect(),
+        steps: reasons.iter().filter_map(|reason| step(history, names, reason)).collect(),
     }
+}
+
+/// The step between two transactions that a demand speaks of. A reader that found the initial state comes before every
+/// transaction that wrote the object.
+fn step(history: &History, names: &Names, reason: &Reason) -> Option<Edge> {
+    let txn = |place: usize| Some(names.txns[place]);
+    let (from, to, kind, key) = match *reason {
+        Reason::Ordered { first: Some(first), second, .. } => {
+            (txn(first), txn(second), EdgeKind::Derived, None)
+        }
+        Reason::Edge { reader, object, source: None, writer: Some(writer) } => {
+            (txn(reader), txn(writer), EdgeKind::Rw, Some(names.keys[object]))
+        }
+        Reason::Edge { object, source: Some(source), writer: Some(writer), .. } => {
+            (txn(writer), txn(source), EdgeKind::Derived, Some(names.keys[object]))
+        }
+        _ => return None,
+    };
+    let is_read_of = |op: &Op<'_>| op.is_read() && op.key() == key;
+    let read = from
+        .filter(|_| kind == EdgeKind::Rw)
+        .and_then(|reader| history.ops(reader).find(|(_, op)| is_read_of(op)).map(|(id, _)| id));
+    Some(Edge { from, to, kind, key, read, reason: sentence(history, names, reason) })
 }
 
 fn places_of(reason: &Reason) -> Vec<usize> {

@@ -12,10 +12,11 @@ use anomalies::{Anomaly, Assumptions, Class, Found, Search, Tier};
 use history::{FindingKind, History, Index};
 use levels::LevelId;
 
-use crate::answer::Decision;
+use crate::answer::{Answer, Decision};
 use crate::check::Check;
 use crate::error::Error;
 use crate::monitor::Monitor;
+use crate::rewrite::{single_operations, without_internal_reads};
 
 /// What is asked of a history.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +27,8 @@ pub struct ElleQuestion {
     pub anomalies: Vec<&'static str>,
     /// What is assumed about registers.
     pub assumptions: Assumptions,
+    /// Whether a transaction need not see its own writes, nor the same value twice.
+    pub without_internal: bool,
 }
 
 /// The answer.
@@ -47,6 +50,8 @@ pub struct ElleAnswer {
     pub violated: Vec<(Model, Vec<String>)>,
     /// Why models are not decided.
     pub unknown: Vec<String>,
+    /// What the answer rests on beside the history, by the names of the flags.
+    pub assumptions: Vec<&'static str>,
     /// Whether no transaction is known to come before another one.
     pub is_unordered: bool,
     /// Whether there are ranges or predicates, which only the engine looks at.
@@ -58,7 +63,16 @@ impl ElleQuestion {
     pub fn forbidden(&self) -> Names {
         let mut forbidden = lattice::implying(self.anomalies.iter().copied());
         self.models.iter().for_each(|model| forbidden.extend(model.forbids()));
+        if self.without_internal {
+            forbidden.remove(Class::Internal.name());
+        }
         forbidden
+    }
+
+    /// What the answer rests on beside the history.
+    fn named_assumptions(&self) -> Vec<&'static str> {
+        let internal = self.without_internal.then_some("without internal");
+        self.assumptions.names().chain(internal).collect()
     }
 
     /// Decides.
@@ -66,6 +80,19 @@ impl ElleQuestion {
     /// # Errors
     /// If the checker refuses a certificate of the engine.
     pub fn ask(&self, history: &History, monitor: &dyn Monitor) -> Result<ElleAnswer, Error> {
+        let rest;
+        let history = match self.without_internal {
+            true => {
+                (rest, _) = without_internal_reads(history);
+                &rest
+            }
+            false => history,
+        };
+        let answer = self.ask_about(history, monitor)?;
+        Ok(ElleAnswer { assumptions: self.named_assumptions(), ..answer })
+    }
+
+    fn ask_about(&self, history: &History, monitor: &dyn Monitor) -> Result<ElleAnswer, Error> {
         let forbidden = self.forbidden();
         let is_forbidden = |class: Class| forbidden.contains(class.name());
         let tier_of = |class: Class| match class {
@@ -104,36 +131,38 @@ impl ElleQuestion {
             return Ok(());
         }
         for &model in &self.models {
-            let Some(level) = level_of(model, history) else {
-                if answer.has_more {
-                    answer
-                        .unknown
-                        .push(format!("{}: ranges and predicates were not looked at", model.friendly_name()));
-                } else if model.forbids().is_empty() {
-                    answer
-                        .unknown
-                        .push(format!("{} has no anomalies and no level here", model.friendly_name()));
+            let single = single_level(model, history);
+            let report = match (&single, level_of(model, history)) {
+                (Some(level), _) => {
+                    let single = single_operations(history);
+                    Check::new(&single).level(*level).monitor(monitor).skews(false).run()?
                 }
-                continue;
+                (None, Some(level)) => {
+                    Check::new(history).index(&index).level(level).monitor(monitor).skews(false).run()?
+                }
+                (None, None) => {
+                    answer.unknown.extend(why_unknown(model, answer.has_more));
+                    continue;
+                }
             };
-            let report =
-                Check::new(history).index(&index).level(level).monitor(monitor).skews(false).run()?;
-            let Some(decided) = report.answer(level) else { continue };
-            match decided.decision {
-                Decision::Holds => {}
-                Decision::Violated => {
-                    let explanation = decided.explanation.as_ref();
-                    let lines = explanation.iter().flat_map(|explanation| &explanation.lines);
-                    let sentences = lines.map(|line| line.text.clone()).collect();
-                    answer.violated.push((model, sentences));
-                }
-                Decision::Undecided(_) => {
-                    let reason = decided.reason().unwrap_or_default();
-                    answer.unknown.push(format!("{}: {reason}", model.friendly_name()));
-                }
-            }
+            report.answers.iter().for_each(|decided| answer.add(model, decided));
         }
         Ok(())
+    }
+}
+
+/// Why nothing decides a model beyond the classes that it forbids.
+fn why_unknown(model: Model, has_more: bool) -> Option<String> {
+    let name = model.friendly_name();
+    match (has_more, model.name()) {
+        (true, _) => Some(format!("{name}: ranges and predicates were not looked at")),
+        (false, "linearizable") => {
+            Some(format!("{name} needs invocations beside completions, which this file does not have"))
+        }
+        (false, _) if model.forbids().is_empty() => {
+            Some(format!("{name} has no anomalies and no level here"))
+        }
+        (false, _) => None,
     }
 }
 
@@ -148,8 +177,25 @@ impl ElleAnswer {
             also_not: Vec::new(),
             violated: Vec::new(),
             unknown: Vec::new(),
+            assumptions: Vec::new(),
             is_unordered: found.is_unordered,
             has_more: found.has_more,
+        }
+    }
+
+    /// Takes the engine's answer for a model.
+    fn add(&mut self, model: Model, decided: &Answer) {
+        match decided.decision {
+            Decision::Holds => {}
+            Decision::Violated => {
+                let explanation = decided.explanation.as_ref();
+                let lines = explanation.iter().flat_map(|explanation| &explanation.lines);
+                self.violated.push((model, lines.map(|line| line.text.clone()).collect()));
+            }
+            Decision::Undecided(_) => {
+                let reason = decided.reason().unwrap_or_default();
+                self.unknown.push(format!("{}: {reason}", model.friendly_name()));
+            }
         }
     }
 
@@ -170,6 +216,16 @@ impl ElleAnswer {
         let violated: Vec<Model> = self.violated.iter().map(|&(model, _)| model).collect();
         (self.not, self.also_not) = lattice::boundary(names, &violated);
         self
+    }
+}
+
+/// The level by which the engine decides a model of single operations, on the history in which every operation is a
+/// transaction. A history is linearizable if each of its keys is, so this is the question about each key, too.
+fn single_level(model: Model, history: &History) -> Option<LevelId> {
+    match model.name() {
+        "sequential" => Some(LevelId::SessionSerializable),
+        "linearizable" if history.has_times() => Some(LevelId::StrictSerializable),
+        _ => None,
     }
 }
 

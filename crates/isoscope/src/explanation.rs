@@ -1,5 +1,6 @@
 //! Why a level is violated, for people: from a certificate, from the text of a level, or from a value without a writer.
 
+use explain::Edge;
 use history::{Finding, FindingKind, History, Index, KeyId, OpId, TxnId, ValueId};
 
 use crate::answer::{Answer, Decision};
@@ -18,6 +19,8 @@ pub struct Explanation {
     pub participants: Vec<String>,
     /// Why that cannot be, sentence by sentence.
     pub lines: Vec<Line>,
+    /// The steps from one transaction to another that sentences speak of, for levels that are decided from their texts.
+    pub steps: Vec<Edge>,
 }
 
 /// A sentence; it explains the last one before it that is less deep.
@@ -54,6 +57,7 @@ impl Explanation {
             transactions: vec![txn],
             participants: Vec::new(),
             lines: vec![Line { depth: 0, text: visible(&finding.sentence(history)) }],
+            steps: Vec::new(),
         }
     }
 
@@ -73,6 +77,7 @@ impl Explanation {
             transactions: explanation.transactions,
             participants: explanation.participants.iter().map(|text| visible(text)).collect(),
             lines: lines.collect(),
+            steps: Vec::new(),
         }
     }
 }

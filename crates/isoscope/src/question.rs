@@ -153,7 +153,13 @@ impl Question<'_> {
     pub(crate) fn decide(&self, level: LevelId, hints: &[Hint<'_>]) -> Result<Answer, Error> {
         let engine =
             level.engine().ok_or_else(|| Error::Failed(format!("deciding {level}, which has no engine")))?;
-        self.decide_level(level, &engine.with_clock_skew(self.clock_skew), hints)
+        let answer = self.decide_level(level, &engine.with_clock_skew(self.clock_skew), hints)?;
+        // The text of a level speaks of lists where its engine does not.
+        let decided = match answer.decision {
+            Decision::Undecided(Obstacle::Operation(_)) => crate::text::decide_instead(self, level)?,
+            _ => None,
+        };
+        Ok(decided.unwrap_or(answer))
     }
 
     /// The answer for a level of any skew. The checker has accepted its certificate.

@@ -1,12 +1,15 @@
 //! Why transactions contradict themselves at a level that is given by its text, in sentences.
 
+use certify::text::cases::{Assumed, Refutation};
 use certify::text::facts::{Facts, INITIAL};
 use certify::text::plan::{Part, Plan};
 use certify::text::saturate::{Forced, Why, contradiction};
-use history::{History, KeyId, TxnId, visible};
+use explain::{Edge, EdgeKind};
+use history::{History, KeyId, OpId, TxnId, visible};
 
 use crate::explanation::{Explanation, Line};
 use crate::units::counted;
+use crate::witness::op_text;
 
 /// The explanation of a contradiction among some nodes, if they contradict themselves.
 pub(crate) fn of_contradiction(
@@ -24,12 +27,92 @@ pub(crate) fn of_contradiction(
     let mut lines: Vec<Line> = lines.collect();
     lines.push(Line { depth: 0, text: visible(&teller.conclusion(&cycle)) });
     Some(Explanation {
+        steps: cycle.iter().filter_map(|pair| teller.step(pair)).collect(),
         anomaly: anomaly(plan, &cycle),
         headline: format!("contradiction, {}", counted(transactions.len(), "transaction")),
         transactions,
         participants: Vec::new(),
         lines,
     })
+}
+
+/// The explanation of a read that no transaction explains.
+pub(crate) fn of_unexplained(history: &History, txn: TxnId, op: OpId) -> Explanation {
+    let read = op_text(history, history.op(op));
+    let sentence = format!(
+        "{} {read}, and the key never held that: no transactions that may have committed wrote it so",
+        history.txn_label(txn)
+    );
+    Explanation {
+        headline: "read without a source, 1 transaction".to_owned(),
+        transactions: vec![txn],
+        lines: vec![Line { depth: 0, text: visible(&sentence) }],
+        ..Explanation::default()
+    }
+}
+
+/// The explanation of cases that are all refuted.
+pub(crate) fn of_cases(
+    history: &History,
+    plan: &Plan,
+    txns: &[TxnId],
+    refutation: &Refutation,
+) -> Explanation {
+    let mut lines = Vec::new();
+    add_cases(history, plan, refutation, 0, &mut lines);
+    if lines.len() > MOST_LINES {
+        lines.truncate(MOST_LINES);
+        lines.push(Line { depth: 0, text: "and so on: no choice for these transactions is left".to_owned() });
+    }
+    Explanation {
+        headline: format!("contradiction between choices, {}", counted(txns.len(), "transaction")),
+        transactions: txns.to_vec(),
+        lines,
+        ..Explanation::default()
+    }
+}
+
+/// More sentences than this about cases are not read.
+const MOST_LINES: usize = 60;
+
+fn add_cases(history: &History, plan: &Plan, refutation: &Refutation, depth: usize, lines: &mut Vec<Line>) {
+    let mut add = |depth, text: String| lines.push(Line { depth, text: visible(&text) });
+    match refutation {
+        Refutation::Cycle(facts, cycle) => {
+            let teller = Teller { history, facts, plan };
+            cycle.iter().for_each(|pair| add(depth, teller.sentence(pair)));
+            add(depth, teller.conclusion(cycle));
+        }
+        Refutation::Cases(cases) => {
+            for (assumed, refuted) in cases {
+                let sentence = assumption(history, *assumed);
+                match refuted {
+                    None => {
+                        let reason = "a committed transaction read from it";
+                        lines.push(Line { depth, text: visible(&format!("{sentence}: no, {reason}")) });
+                    }
+                    Some(refuted) => {
+                        lines.push(Line { depth, text: visible(&format!("suppose that {sentence}")) });
+                        add_cases(history, plan, refuted, depth + 1, lines);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn assumption(history: &History, assumed: Assumed) -> String {
+    let txn = |txn: TxnId| history.txn_label(txn);
+    match assumed {
+        Assumed::Committed(of) => format!("{} committed", txn(of)),
+        Assumed::Aborted(of) => format!("{} did not commit", txn(of)),
+        Assumed::Before(first, second) => format!("{} comes before {}", txn(first), txn(second)),
+        Assumed::Source(op, key, source) => {
+            let source = source.map_or("the initial state".to_owned(), txn);
+            let key = history.keys().original(KeyId(key));
+            format!("{} read {key} from {source}", txn(history.txn_of(op)))
+        }
+    }
 }
 
 /// The name of the pattern, where it has one that is the same at every level.
@@ -78,6 +161,37 @@ impl Teller<'_> {
                 )
             }
         }
+    }
+
+    /// The step between two transactions that a pair shows. What comes before the initial state was missed by the reader.
+    fn step(&self, pair: &Forced) -> Option<Edge> {
+        let txn = |node: u32| (node != INITIAL).then(|| self.facts.txn(node));
+        let (from, to, kind, key, read) = match pair.why {
+            Why::Session => (pair.from, pair.to, EdgeKind::So, None, None),
+            Why::Read(read, key) => (pair.from, pair.to, EdgeKind::Wr, Some(key), Some(read)),
+            Why::Told(_) => (pair.from, pair.to, EdgeKind::Ww, None, None),
+            Why::Visible { reader, key, .. } if pair.to == INITIAL => {
+                (reader, pair.from, EdgeKind::Rw, Some(key), self.read_of(reader, key))
+            }
+            Why::Visible { key, .. } => (pair.from, pair.to, EdgeKind::Derived, Some(key), None),
+        };
+        Some(Edge {
+            from: Some(txn(from)?),
+            to: Some(txn(to)?),
+            kind,
+            key: key.map(KeyId),
+            read,
+            reason: self.sentence(pair),
+        })
+    }
+
+    /// The read of a key that found the initial state.
+    fn read_of(&self, reader: u32, key: u32) -> Option<OpId> {
+        let mut reads = self.facts.reads_of(reader);
+        let is_it = |&read: &usize| {
+            self.facts.reads()[read].key == key && self.facts.only_source(read) == Some(INITIAL)
+        };
+        reads.find(is_it).map(|read| self.facts.reads()[read].op)
     }
 
     /// Why a transaction is visible to a reader.

@@ -10,7 +10,7 @@ use std::time::Instant;
 use certify::text::facts::{Facts, INITIAL};
 use certify::text::judge::Witness;
 use certify::text::plan::Plan;
-use certify::text::{TextCertificate, check_facts, small};
+use certify::text::{TextCertificate, cases, check_facts, small};
 use certify::{Certificate, Flaw};
 use history::{FindingKind, KeyId, Op, OpId};
 use levels::LevelId;
@@ -58,6 +58,17 @@ pub(crate) fn decide(
     }
 }
 
+/// Decides a level from its text although it has an engine, for operations that the engine does not decide.
+pub(crate) fn decide_instead(question: &Question<'_>, level: LevelId) -> Result<Option<Answer>, Error> {
+    let started = Instant::now();
+    let name = AskedLevel::Shipped(level);
+    if let Some(certificate) = question.find_forbidden(|finding| forbids(&name, finding))? {
+        let answer = Answer::plain(name, Decision::Violated, started.elapsed());
+        return Ok(Some(question.explained(Answer { certificate: Some(certificate), ..answer })));
+    }
+    decide_at_any_size(question, level.spec(), &name, &[])
+}
+
 /// Whether a level forbids what was found in a committed transaction. A level of the user's own forbids what all levels
 /// do that demand committed sources.
 fn forbids(name: &AskedLevel, finding: FindingKind) -> bool {
@@ -85,8 +96,11 @@ fn decide_at_any_size(
 ) -> Result<Option<Answer>, Error> {
     let started = Instant::now();
     let (Ok(plan), Ok(facts)) = (Plan::of(level), question.facts()) else { return Ok(None) };
-    if !facts.unexplained().is_empty() {
-        return Ok(None);
+    if let Some(&(node, op)) = facts.unexplained().first() {
+        return match plan.one_source {
+            true => Ok(None),
+            false => unexplained(question, facts, level, name, (node, op)).map(Some),
+        };
     }
     let priority = match serial_order(question, facts, known)? {
         Some(order) => order,
@@ -124,6 +138,24 @@ fn decide_at_any_size(
     Ok(Some(Answer { explanation, text_certificate: Some(certificate), method, ..answer }))
 }
 
+/// A committed transaction read what no transaction that may have committed wrote.
+fn unexplained(
+    question: &Question<'_>,
+    facts: &Facts,
+    level: &Level,
+    name: &AskedLevel,
+    (node, op): (u32, OpId),
+) -> Result<Answer, Error> {
+    let txn = facts.txn(node);
+    let certificate = TextCertificate::Violated { txns: vec![txn] };
+    if question.certify {
+        check_facts(facts, level, &certificate).map_err(|flaw| refused(level, &flaw))?;
+    }
+    let explanation = Some(reasons::of_unexplained(question.history, txn, op));
+    let answer = Answer::plain(name.clone(), Decision::Violated, std::time::Duration::ZERO);
+    Ok(Answer { explanation, text_certificate: Some(certificate), ..answer })
+}
+
 fn refused(level: &Level, flaw: &Flaw) -> Error {
     Error::Failed(format!("checking the argument for {}: {flaw}", level.name))
 }
@@ -137,7 +169,10 @@ fn by_definition(
     name: &AskedLevel,
     nodes: &[u32],
 ) -> Result<Option<Answer>, Error> {
-    let Some((small, keys)) = small::small_history(&facts.restricted(nodes)) else { return Ok(None) };
+    let few = facts.restricted(nodes);
+    let Some((small, keys)) = small::small_history(&few) else {
+        return Ok(by_cases(question, &few, level, name));
+    };
     if small.txns.len() >= spec::facts::MAX_TXNS {
         return Ok(None);
     }
@@ -155,6 +190,18 @@ fn by_definition(
             Ok(Some(Answer { text_certificate, ..answer }))
         }
     }
+}
+
+/// Whatever is chosen for the transactions of these facts contradicts itself, by cases that the checker tries again.
+fn by_cases(question: &Question<'_>, few: &Facts, level: &Level, name: &AskedLevel) -> Option<Answer> {
+    let started = Instant::now();
+    let plan = Plan::of(level).ok()?;
+    let refutation = cases::refute(few, &plan)?;
+    let txns: Vec<_> = (1..few.node_count() as u32).map(|node| few.txn(node)).collect();
+    let explanation = Some(reasons::of_cases(question.history, &plan, &txns, &refutation));
+    let text_certificate = Some(TextCertificate::Violated { txns });
+    let answer = Answer::plain(name.clone(), Decision::Violated, started.elapsed());
+    Some(Answer { explanation, text_certificate, method: Some(plan.description()), ..answer })
 }
 
 /// Where reads may have come from several places, an order in which the history is serializable settles all of them at

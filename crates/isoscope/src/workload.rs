@@ -1,6 +1,10 @@
-//! Workloads of Jepsen whose invariants are checked on the operations themselves: set, counter, bank and comments.
+//! Workloads of Jepsen whose invariants are checked on the operations themselves.
 //!
-//! Each is one pass over the operations, with a sort by time; no order of transactions is searched for.
+//! Most are one pass over the operations, with a sort by time; no order of transactions is searched for. A register with
+//! compare-and-set and a mutex are linearizable or not, which takes a search (`linear.rs`).
+
+mod linear;
+mod set_full;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,6 +27,28 @@ pub enum Workload {
     },
     /// Elements are added one after the other; a read that has a later one has the earlier ones.
     Comments,
+    /// Elements are added and read again and again; what was there stays.
+    SetFull,
+    /// Keys are written one after the other and read in the opposite order; a read that has a later one has the earlier
+    /// ones.
+    Sequential,
+    /// A register with reads, writes and compare-and-set is linearizable.
+    CasRegister,
+    /// A mutex is held by one client at a time.
+    Mutex,
+}
+
+impl Workload {
+    /// The operations that it consists of.
+    fn operations(self) -> &'static [&'static str] {
+        match self {
+            Self::Set | Self::SetFull | Self::Counter | Self::Sequential => &["add", "read"],
+            Self::Bank { .. } => &["read", "transfer"],
+            Self::Comments => &["read", "write"],
+            Self::CasRegister => &["read", "write", "cas"],
+            Self::Mutex => &["acquire", "release"],
+        }
+    }
 }
 
 /// What was found out.
@@ -49,8 +75,16 @@ struct Call<'o> {
 /// Checks the invariant of a workload.
 pub fn check(workload: Workload, operations: &[Operation]) -> WorkloadAnswer {
     let calls = calls(operations);
+    if let Some(call) = calls.iter().find(|call| !workload.operations().contains(&call.f)) {
+        let expected = workload.operations().join(", ");
+        let sentence = format!(
+            "line {}: the operation {:?} is not one of this model, which has {expected}: another model was recorded",
+            call.line, call.f
+        );
+        return WorkloadAnswer { valid: None, sentences: vec![sentence] };
+    }
     let has_read = calls.iter().any(|call| call.f == "read" && call.stage == Stage::Ok);
-    if !has_read {
+    if !has_read && !matches!(workload, Workload::Mutex | Workload::CasRegister) {
         return WorkloadAnswer { valid: None, sentences: vec!["no read returned anything".to_owned()] };
     }
     let sentences = match workload {
@@ -58,6 +92,10 @@ pub fn check(workload: Workload, operations: &[Operation]) -> WorkloadAnswer {
         Workload::Counter => counter(&calls),
         Workload::Bank { total, allows_negative } => bank(&calls, total, allows_negative),
         Workload::Comments => comments(&calls),
+        Workload::Sequential => sequential(&calls),
+        Workload::SetFull => return set_full::check(&calls),
+        Workload::CasRegister => return linear::register(&calls),
+        Workload::Mutex => return linear::mutex(&calls),
     };
     WorkloadAnswer { valid: Some(sentences.is_empty()), sentences }
 }
@@ -98,13 +136,17 @@ fn calls(operations: &[Operation]) -> Vec<Call<'_>> {
     calls
 }
 
-/// The elements of a vector, a list or a set.
-fn elements(value: &Datum) -> BTreeSet<&Datum> {
+/// The members of a vector, a list or a set, in their order.
+fn listed(value: &Datum) -> &[Datum] {
     match value {
-        Datum::List(items) => items.iter().collect(),
-        Datum::Tagged(tagged) => elements(&tagged.1),
-        _ => BTreeSet::new(),
+        Datum::List(items) => items,
+        Datum::Tagged(tagged) => listed(&tagged.1),
+        _ => &[],
     }
+}
+
+fn elements(value: &Datum) -> BTreeSet<&Datum> {
+    listed(value).iter().collect()
 }
 
 fn set(calls: &[Call<'_>]) -> Vec<String> {
@@ -210,4 +252,18 @@ fn comments(calls: &[Call<'_>]) -> Vec<String> {
         }
     }
     wrong
+}
+
+/// A read is a key with what its parts held, the part that was written last first: after one that is there, all are.
+fn sequential(calls: &[Call<'_>]) -> Vec<String> {
+    let reads = calls.iter().filter(|call| call.f == "read" && call.stage == Stage::Ok);
+    let missing = |call: &Call<'_>| {
+        let [key, parts] = listed(call.value) else { return None };
+        let mut rest = listed(parts).iter().skip_while(|part| **part == Datum::Nil);
+        let later = rest.next()?;
+        rest.any(|part| *part == Datum::Nil).then(|| {
+            format!("line {}: a read of {key} has {later} and not all that was written before it", call.line)
+        })
+    };
+    reads.filter_map(missing).collect()
 }

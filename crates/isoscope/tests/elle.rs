@@ -57,6 +57,7 @@ fn question(case: &Value) -> ElleQuestion {
             sequential_keys: has("sequential-keys?"),
             linearizable_keys: has("linearizable-keys?"),
         },
+        without_internal: false,
     };
     if models.is_empty() && anomalies.is_empty() {
         question.models.extend(Model::named("strict-serializable"));

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use history::History;
-use isoscope::{Line, Witness};
+use isoscope::{Line, Witness, WitnessEdge};
 use sha2::{Digest, Sha256};
 
 use crate::around::around;
@@ -158,7 +158,7 @@ fn put_witness(out: &mut String, page: &Page<'_>, number: usize, witness: &Witne
         out,
         "<section class=\"witness\" id=\"w{number}\" aria-labelledby=\"w{number}-name\">\n\
          <h2 id=\"w{number}-name\"><span class=\"level\">{}</span> {}{class}</h2>\n<p class=\"meaning\">{}</p>",
-        text(witness.level.name()),
+        text(&witness.levels()),
         text(witness.name()),
         text(witness.meaning()),
     );
@@ -225,7 +225,7 @@ fn put_argument(out: &mut String, number: usize, witness: &Witness) {
         out.push_str("</li>\n");
     }
     out.push_str("</ol>\n");
-    if witness.edges.len() > 1 {
+    if is_circle(&witness.edges) {
         let name = |txn| text(&crate::text::short(&witness.history.txn_label(txn), 40));
         let mut circle: Vec<String> = witness.edges.iter().map(|edge| name(edge.from)).collect();
         circle.extend(circle.first().cloned());
@@ -235,6 +235,12 @@ fn put_argument(out: &mut String, number: usize, witness: &Witness) {
             circle.join(" \u{2192} ")
         );
     }
+}
+
+/// Whether each step begins where the one before it ends.
+fn is_circle(edges: &[WitnessEdge]) -> bool {
+    let next = edges.iter().cycle().skip(1);
+    edges.len() > 1 && edges.iter().zip(next).all(|(edge, next)| edge.to == next.from)
 }
 
 /// The lines that are not nested, each with the lines below it.

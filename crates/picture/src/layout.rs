@@ -42,6 +42,8 @@ pub struct Layout {
     pub curves: Vec<Curve>,
     /// Who read from whom beside the argument.
     pub support: Vec<Curve>,
+    /// Notes of the recording: where each begins, and what it says.
+    pub notes: Vec<(f64, f64, String)>,
 }
 
 /// A session.
@@ -49,6 +51,8 @@ pub struct Layout {
 pub struct Lane {
     /// What it is called.
     pub label: String,
+    /// Where the name begins: over the first box, so that no curve beside the boxes crosses it.
+    pub x: f64,
     /// Its top.
     pub y: f64,
     /// Its height.
@@ -101,9 +105,10 @@ impl Layout {
         let history = &witness.history;
         let mut boxes: Vec<TxnBox> = history.txns().map(|txn| sized(history, txn)).collect();
         place_in_time(history, witness, &mut boxes);
-        let lanes = place_in_lanes(history, &mut boxes);
-        let mut layout =
-            Self { width: 0.0, height: 0.0, lanes, boxes, curves: Vec::new(), support: Vec::new() };
+        let mut lanes = place_in_lanes(history, &mut boxes);
+        let notes = place_notes(history, &boxes, &mut lanes);
+        let (curves, support) = (Vec::new(), Vec::new());
+        let mut layout = Self { width: 0.0, height: 0.0, lanes, boxes, curves, support, notes };
         layout.curves = layout.curves_of(&witness.edges);
         let mut used = [0; 2];
         let support = witness.support.iter().map(|edge| layout.curve(edge, String::new(), &mut used));
@@ -165,7 +170,12 @@ impl Layout {
             left = left.min(curve.label_at.0 - half);
             right = right.max(curve.label_at.0 + half);
         }
+        for (x, _, text) in &self.notes {
+            right = right.max(x + text.chars().count() as f64 * CHAR);
+        }
         let shift = MARGIN - left.min(right);
+        self.lanes.iter_mut().for_each(|lane| lane.x += shift);
+        self.notes.iter_mut().for_each(|note| note.0 += shift);
         self.boxes.iter_mut().for_each(|placed| placed.x += shift);
         for curve in self.curves.iter_mut().chain(&mut self.support) {
             curve.points.iter_mut().for_each(|point| point.0 += shift);
@@ -173,8 +183,8 @@ impl Layout {
         }
         self.uncover_lane_names();
         self.separate_labels();
-        let lane_label = self.lanes.iter().map(|lane| lane.label.chars().count()).max().unwrap_or(0);
-        self.width = (right + shift + MARGIN).max(lane_label as f64 * CHAR + 3.0 * MARGIN);
+        let lane_label = self.lanes.iter().map(|lane| lane.x + lane.label.chars().count() as f64 * CHAR);
+        self.width = lane_label.fold(right + shift, f64::max) + MARGIN;
         self.height = self.lanes.last().map_or(MARGIN, |lane| lane.y + lane.height) + MARGIN;
     }
 
@@ -184,8 +194,9 @@ impl Layout {
             let left = curve.label_at.0 - label_width(&curve.label) / 2.0;
             let y = curve.label_at.1;
             let covers = |lane: &&Lane| {
-                let right = 2.0 * MARGIN + lane.label.chars().count() as f64 * CHAR;
-                left < right && y > lane.y - LINE / 2.0 && y < lane.y + LANE_LABEL + LINE / 2.0
+                let right = lane.x + MARGIN + lane.label.chars().count() as f64 * CHAR;
+                let is_beside = left > right || left + label_width(&curve.label) < lane.x - MARGIN;
+                !is_beside && y > lane.y - LINE / 2.0 && y < lane.y + LANE_LABEL + LINE / 2.0
             };
             if let Some(lane) = self.lanes.iter().skip(1).find(covers) {
                 curve.label_at.1 = lane.y - LANE_GAP / 2.0;
@@ -277,8 +288,36 @@ fn place_in_lanes(history: &History, boxes: &mut [TxnBox]) -> Vec<Lane> {
         let label =
             format!("session {}", short(&history::visible(&history.session_label(session)), MOST_CHARS));
         let height = LANE_LABEL + tallest + PADDING;
-        lanes.push(Lane { label, y, height });
+        let x = txns.iter().map(|txn| boxes[txn.index()].x).fold(f64::MAX, f64::min);
+        lanes.push(Lane { label, x, y, height });
         y += height + LANE_GAP;
     }
     lanes
+}
+
+/// How many notes are drawn.
+const MOST_NOTES: usize = 8;
+
+/// A lane for the notes of the recording, if there are any: each begins after what was over before it.
+fn place_notes(history: &History, boxes: &[TxnBox], lanes: &mut Vec<Lane>) -> Vec<(f64, f64, String)> {
+    let notes = history.notes();
+    if notes.is_empty() {
+        return Vec::new();
+    }
+    let top = lanes.last().map_or(MARGIN, |lane| lane.y + lane.height + LANE_GAP);
+    let is_over = |placed: &&TxnBox, time: i64| history.times(placed.txn).end().is_some_and(|end| end < time);
+    let place = |(line, note): (usize, &history::Note)| {
+        let over = boxes.iter().filter(|placed| is_over(placed, note.time));
+        let x = over.map(|placed| placed.x + placed.width).fold(0.0, f64::max);
+        let text = short(&history::visible(&note.text), 2 * MOST_CHARS);
+        (x, top + LANE_LABEL + LINE * (line as f64 + 0.7), text)
+    };
+    let placed: Vec<_> = notes.iter().take(MOST_NOTES).enumerate().map(place).collect();
+    let label = match notes.len() - placed.len() {
+        0 => "notes".to_owned(),
+        more => format!("notes (and {more} more)"),
+    };
+    let height = LANE_LABEL + LINE * placed.len() as f64 + PADDING;
+    lanes.push(Lane { label, x: 0.0, y: top, height });
+    placed
 }

@@ -31,7 +31,10 @@ pub fn svg(witness: &Witness, used: Use) -> String {
             out,
             "<rect class=\"lane\" x=\"2\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"6\"/>"
         );
-        put_text(&mut out, "lane-name", (12.0, y + 16.0), &lane.label);
+        put_text(&mut out, "lane-name", (lane.x, y + 16.0), &lane.label);
+    }
+    for (x, y, note) in &layout.notes {
+        put_text(&mut out, "note", (*x, *y), note);
     }
     for placed in &layout.boxes {
         put_box(&mut out, witness, placed, used);

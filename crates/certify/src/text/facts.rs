@@ -269,6 +269,56 @@ impl Facts {
     /// The facts about some nodes alone, which are given ascending: reads that may have come from elsewhere are left out.
     /// What contradicts itself there does so in the whole, at every level that only grows with what there is.
     pub fn restricted(&self, nodes: &[u32]) -> Self {
+        self.renumbered(nodes, &|places| places.into_iter().collect())
+    }
+
+    /// The facts if a transaction of unknown outcome committed.
+    pub(super) fn with_committed(&self, node: u32) -> Self {
+        let mut facts = self.clone();
+        facts.is_unknown[node as usize] = false;
+        facts
+    }
+
+    /// The facts if a transaction of unknown outcome did not commit, nor any that can only have read from it; nothing if
+    /// one of these committed.
+    pub(super) fn without(&self, node: u32) -> Option<Self> {
+        let mut is_gone = vec![false; self.node_count()];
+        is_gone[node as usize] = true;
+        loop {
+            let lacks_source = |&node: &u32| {
+                let mut reads = self.reads_of(node);
+                let is_lost = |read| self.candidates(read).iter().all(|&source| is_gone[source as usize]);
+                reads.any(is_lost) || self.listed_by(node).iter().any(|&(_, other)| is_gone[other as usize])
+            };
+            let more =
+                (1..self.node_count() as u32).filter(|&node| !is_gone[node as usize]).find(lacks_source);
+            match more {
+                None => break,
+                Some(node) if self.is_unknown(node) => is_gone[node as usize] = true,
+                Some(_) => return None,
+            }
+        }
+        let rest: Vec<u32> = (1..self.node_count() as u32).filter(|&node| !is_gone[node as usize]).collect();
+        Some(self.renumbered(&rest, &|places| Some(places.into_iter().flatten().collect())))
+    }
+
+    /// The facts if a read came from this one of its possible sources.
+    pub(super) fn with_source(&self, read: usize, node: u32) -> Self {
+        let mut facts = self.clone();
+        facts.reads[read].source = node;
+        facts
+    }
+
+    /// The facts if a node comes before another.
+    pub(super) fn with_order(&self, first: u32, second: u32) -> Self {
+        let mut facts = self.clone();
+        facts.told.push((first, second, first));
+        facts
+    }
+
+    /// The facts about some nodes, ascending, in which a read has the sources that are made of the places of its
+    /// candidates, or is left out.
+    fn renumbered(&self, nodes: &[u32], sources: &dyn Fn(Vec<Option<u32>>) -> Option<Vec<u32>>) -> Self {
         let place_of = |node: u32| match node {
             INITIAL => Some(INITIAL),
             node => nodes.binary_search(&node).ok().map(|place| place as u32 + 1),
@@ -286,9 +336,8 @@ impl Facts {
             facts.session_start.push(start.1);
             facts.is_unknown.push(self.is_unknown(node));
             for read in self.reads_of(node) {
-                let places: Option<Vec<u32>> =
-                    self.candidates(read).iter().map(|&node| place_of(node)).collect();
-                let Some(places) = places else { continue };
+                let places = self.candidates(read).iter().map(|&node| place_of(node)).collect();
+                let Some(places) = sources(places) else { continue };
                 let source = facts.source_of(places);
                 facts.reads.push(Read { source, ..self.reads[read] });
             }

@@ -117,7 +117,7 @@ fn two_sources(facts: &Facts) -> Option<Vec<Forced>> {
 }
 
 /// Pairs that the level's order contains, and those that lists show.
-fn known(facts: &Facts, plan: &Plan) -> Vec<Forced> {
+pub(super) fn known(facts: &Facts, plan: &Plan) -> Vec<Forced> {
     let mut forced = Vec::new();
     for node in 1..facts.node_count() as u32 {
         if plan.session && facts.session_start(node) < node {

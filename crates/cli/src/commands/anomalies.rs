@@ -43,19 +43,19 @@ pub fn parse(names: &[String]) -> Result<Vec<Class>, Failure> {
 pub fn run(
     subject: Subject,
     wanted: Vec<Class>,
-    clock_skew: i64,
+    search: Search,
     json: bool,
     limits: &Limits,
 ) -> Result<Exit, Failure> {
     let (subject, found) = limits.bound("looking for anomalies", move || {
-        let search = Search { clock_skew, ..Search::default() };
         let is_wanted = |class| wanted.is_empty() || wanted.contains(&class);
         let found = anomalies::find(&subject.history, &search, &is_wanted);
         (subject, found)
     })?;
+    let assumed: Vec<&str> = search.assumptions.names().collect();
     match json {
-        true => report::json::print_value(&as_json(&subject, &found))?,
-        false => print(&subject, &found)?,
+        true => report::json::print_value(&as_json(&subject, &found, &assumed))?,
+        false => print(&subject, &found, &assumed)?,
     }
     Ok(exit(&found))
 }
@@ -68,9 +68,13 @@ fn exit(found: &Found) -> Exit {
     }
 }
 
-fn print(subject: &Subject, found: &Found) -> Result<(), Failure> {
+fn print(subject: &Subject, found: &Found, assumed: &[&str]) -> Result<(), Failure> {
     let mut out = Screen::stdout();
-    writeln!(out, "{}\n", subject.headline())?;
+    writeln!(out, "{}", subject.headline())?;
+    if !assumed.is_empty() {
+        writeln!(out, "assumed: {}", assumed.join(", "))?;
+    }
+    writeln!(out)?;
     for anomaly in &found.anomalies {
         out.write_all(b"  ")?;
         out.paint(Tone::Bad, anomaly.class.name())?;
@@ -106,8 +110,9 @@ fn note(found: &Found) -> Option<String> {
     })
 }
 
-fn as_json(subject: &Subject, found: &Found) -> Value {
+fn as_json(subject: &Subject, found: &Found, assumed: &[&str]) -> Value {
     json!({
+        "assumptions": assumed,
         "history": subject.json(),
         "anomalies": found.anomalies.iter().map(|anomaly| anomaly_json(subject, anomaly)).collect::<Vec<_>>(),
         "unordered_keys": found.unordered_keys,

@@ -8,9 +8,11 @@ use certify::Fingerprint;
 use certify::text::{self, TextDocument};
 use clap::Args;
 use history::{Clock, Index};
-use isoscope::{Asked, Check, Limit, Monitor, Stages, Witness, limits, units};
+use isoscope::anomalies::Search;
+use isoscope::{Asked, Check, Limit, Monitor, Stages, Witness, limits, units, without_internal_reads};
 
 use super::anomalies;
+use super::elle::{Assumption, assumptions};
 use crate::args::{InputArguments, LimitArguments, OutputArguments};
 use crate::baseline::Baseline;
 use crate::exit::{Exit, Failure};
@@ -37,6 +39,9 @@ pub struct Arguments {
     /// Ask for these classes of anomalies, such as G0,G1a, instead of levels
     #[arg(long, value_name = "CLASS", value_delimiter = ',', conflicts_with_all = ["levels", "certificate", "junit", "sarif", "markdown"])]
     anomaly: Vec<String>,
+    /// Assume more about registers than the history shows, with --anomalies or --anomaly; the answer repeats it
+    #[arg(long, value_name = "ASSUMPTION", value_delimiter = ',', conflicts_with = "levels")]
+    assume: Vec<Assumption>,
     /// How far apart the clocks of two clients may be, such as 5ms, for the levels of real time
     #[arg(long, value_name = "DURATION", value_parser = units::parse_duration)]
     clock_skew: Option<Duration>,
@@ -77,7 +82,8 @@ pub struct Arguments {
     /// Breaks ties in the search; equal seeds give equal runs
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// Switch off a stage of the engine, to measure what it is worth (see docs/stages.md)
+    /// Leave out `internal` consistency (a transaction need not see its own writes, nor the same value twice), or switch off
+    /// a stage of the engine, to measure what it is worth (see docs/stages.md)
     #[arg(long, value_name = "STAGE", value_delimiter = ',', hide_short_help = true)]
     without: Vec<String>,
 }
@@ -88,6 +94,16 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let stages = parse_stages(&arguments.without)?;
     if arguments.anomalies || !arguments.anomaly.is_empty() {
         return run_anomalies(arguments);
+    }
+    if !arguments.assume.is_empty() {
+        return Err(Failure::new(
+            "--assume is about classes of anomalies: add --anomalies, or --anomaly CLASS",
+        ));
+    }
+    if arguments.is_without_internal() && arguments.certificate.is_some() {
+        return Err(Failure::new(
+            "--certificate is about the whole history, and --without internal leaves reads out",
+        ));
     }
     let baseline = arguments.baseline.as_deref().map(Baseline::read).transpose()?;
     let limits = arguments.limits.start()?;
@@ -133,10 +149,32 @@ fn run_anomalies(arguments: &Arguments) -> Result<Exit, Failure> {
     subject.warn();
     let skew = skew_of(arguments.clock_skew, &subject)?;
     let skew = i64::try_from(skew.as_nanos()).unwrap_or(i64::MAX);
-    anomalies::run(subject, wanted, skew, arguments.output.json, &limits)
+    let subject = arguments.without_internal(subject);
+    let search =
+        Search { clock_skew: skew, assumptions: assumptions(&arguments.assume), ..Search::default() };
+    anomalies::run(subject, wanted, search, arguments.output.json, &limits)
 }
 
 impl Arguments {
+    fn is_without_internal(&self) -> bool {
+        self.without.iter().any(|name| name == INTERNAL)
+    }
+
+    /// The history without internal reads, if that was asked for; a warning of every report says so.
+    fn without_internal(&self, subject: Subject) -> Subject {
+        if !self.is_without_internal() {
+            return subject;
+        }
+        let (rest, left_out) = without_internal_reads(&subject.history);
+        let mut subject = subject.with_history(rest);
+        let reads = units::counted(left_out, "read");
+        let sentence = format!(
+            "assumed without internal consistency: {reads} of keys that their transactions had read or written before"
+        );
+        subject.warnings.push(formats::Warning::new("without-internal", sentence));
+        subject
+    }
+
     /// No output is an input or another output.
     fn keep_apart(&self) -> Result<(), Failure> {
         let mut inputs = vec![named("the history", &self.input.history)];
@@ -176,7 +214,7 @@ impl Question<'_> {
         }
         let asked = self.asked.get_or_init(|| asked);
         let read = Subject::read(&self.arguments.input, self.monitor.limits)?;
-        let subject = self.subject.get_or_init(|| read);
+        let subject = self.subject.get_or_init(|| self.arguments.without_internal(read));
         self.monitor.stage("indexing");
         let started = Instant::now();
         let index = Index::of(&subject.history);
@@ -271,12 +309,17 @@ impl Question<'_> {
     }
 }
 
+/// The demand that a transaction sees its own writes, and the same value twice.
+const INTERNAL: &str = "internal";
+
 fn parse_stages(without: &[String]) -> Result<Stages, Failure> {
     let mut stages = Stages::default();
-    for name in without {
+    for name in without.iter().filter(|name| *name != INTERNAL) {
         if !stages.switch_off(name) {
             let known = Stages::NAMES.join(", ");
-            return Err(Failure::new(format!("no stage is called {name:?}; there are {known}")));
+            return Err(Failure::new(format!(
+                "no stage is called {name:?}; there are {known}, and {INTERNAL} for internal consistency"
+            )));
         }
     }
     Ok(stages)

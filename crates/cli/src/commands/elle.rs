@@ -13,9 +13,9 @@ use isoscope::anomalies::{Anomaly, Assumptions, Kind};
 use isoscope::{ElleAnswer, ElleQuestion, Limits, workload};
 use serde_json::{Map, Value, json};
 
+use super::elle_folder;
 use crate::args::LimitArguments;
 use crate::exit::{Exit, Failure};
-use crate::files::write_whole;
 use crate::load::Subject;
 use crate::progress::{Progress, Watched};
 use crate::refused;
@@ -49,18 +49,24 @@ pub struct Arguments {
     /// Further anomalies that it must not show, separated by commas
     #[arg(short, long, value_name = "ANOMALIES", default_value = "G0", value_delimiter = ',')]
     anomalies: Vec<String>,
-    /// A folder for a file of sentences for each class of anomalies that was found
+    /// A folder for what was found: sentences and a picture for each class of anomalies, and a report in HTML
     #[arg(short, long, value_name = "FOLDER")]
     directory: Option<PathBuf>,
-    /// Assume that each key of registers is linearizable
-    #[arg(long)]
+    /// The same as --assume linearizable-keys
+    #[arg(long, hide_short_help = true)]
     linearizable_keys: bool,
-    /// Assume that each key of registers is sequentially consistent
-    #[arg(long)]
+    /// The same as --assume sequential-keys
+    #[arg(long, hide_short_help = true)]
     sequential_keys: bool,
-    /// Assume that a transaction replaces the version of a register that it read
-    #[arg(long)]
+    /// The same as --assume wfr-keys
+    #[arg(long, hide_short_help = true)]
     wfr_keys: bool,
+    /// Assume more about registers than the history shows; the answer repeats it
+    #[arg(long, value_name = "ASSUMPTION", value_delimiter = ',')]
+    assume: Vec<Assumption>,
+    /// Leave out a demand: with `internal` a transaction need not see its own writes, nor the same value twice
+    #[arg(long, value_name = "DEMAND")]
+    without: Option<Demand>,
     /// For bank: the sum of all balances
     #[arg(short = 'o', long, value_name = "AMOUNT")]
     total_amount: Option<i64>,
@@ -123,6 +129,32 @@ enum Output {
     Edn,
 }
 
+/// What Elle infers about registers if it is told so.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Assumption {
+    /// Each key is linearizable: its versions are in the order of real time
+    LinearizableKeys,
+    /// Each key is sequentially consistent: its versions are in the order of each session
+    SequentialKeys,
+    /// A transaction replaces the version of a key that it read
+    WfrKeys,
+}
+
+/// A demand that can be left out.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+enum Demand {
+    Internal,
+}
+
+/// What is assumed, from the names.
+pub fn assumptions(named: &[Assumption]) -> Assumptions {
+    Assumptions {
+        writes_follow_reads: named.contains(&Assumption::WfrKeys),
+        sequential_keys: named.contains(&Assumption::SequentialKeys),
+        linearizable_keys: named.contains(&Assumption::LinearizableKeys),
+    }
+}
+
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let question = arguments.question()?;
@@ -140,27 +172,23 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 impl Arguments {
     /// The workload, if its operations are no transactions.
     fn workload(&self) -> Result<Option<workload::Workload>, Failure> {
-        match (self.model, self.total_amount) {
-            (Workload::ListAppend | Workload::RwRegister | Workload::LongFork, _) => Ok(None),
-            (Workload::Set, _) => Ok(Some(workload::Workload::Set)),
-            (Workload::Counter, _) => Ok(Some(workload::Workload::Counter)),
-            (Workload::Comments, _) => Ok(Some(workload::Workload::Comments)),
+        Ok(Some(match (self.model, self.total_amount) {
+            (Workload::ListAppend | Workload::RwRegister | Workload::LongFork, _) => return Ok(None),
+            (Workload::Set, _) => workload::Workload::Set,
+            (Workload::SetFull, _) => workload::Workload::SetFull,
+            (Workload::Counter, _) => workload::Workload::Counter,
+            (Workload::Comments, _) => workload::Workload::Comments,
+            (Workload::Sequential, _) => workload::Workload::Sequential,
+            (Workload::CasRegister, _) => workload::Workload::CasRegister,
+            (Workload::Mutex, _) => workload::Workload::Mutex,
             (Workload::Bank, Some(total)) => {
                 let allows_negative = self.allow_negative_balances;
-                Ok(Some(workload::Workload::Bank { total, allows_negative }))
+                workload::Workload::Bank { total, allows_negative }
             }
             (Workload::Bank, None) => {
-                Err(Failure::new("the model bank needs --total-amount, the sum of all balances"))
+                return Err(Failure::new("the model bank needs --total-amount, the sum of all balances"));
             }
-            (Workload::SetFull | Workload::Sequential | Workload::CasRegister | Workload::Mutex, _) => {
-                let name = self.model.to_possible_value().map(|value| value.get_name().to_owned());
-                Err(Failure::new(format!(
-                    "the model {} is not supported: isoscope elle checks list-append, rw-register, long-fork, set, \
-                     counter, bank and comments",
-                    name.unwrap_or_default()
-                )))
-            }
-        }
+        }))
     }
 
     fn check_operations(&self, file: &Path, workload: workload::Workload) -> Result<Exit, Failure> {
@@ -200,12 +228,19 @@ impl Arguments {
         Ok(ElleQuestion {
             models: models.collect::<Result<_, _>>()?,
             anomalies: anomalies.collect::<Result<_, _>>()?,
-            assumptions: Assumptions {
-                writes_follow_reads: self.wfr_keys,
-                sequential_keys: self.sequential_keys,
-                linearizable_keys: self.linearizable_keys,
-            },
+            assumptions: self.assumptions(),
+            without_internal: self.without == Some(Demand::Internal),
         })
+    }
+
+    /// What is assumed, by either way to say it.
+    fn assumptions(&self) -> Assumptions {
+        let named = assumptions(&self.assume);
+        Assumptions {
+            writes_follow_reads: named.writes_follow_reads || self.wfr_keys,
+            sequential_keys: named.sequential_keys || self.sequential_keys,
+            linearizable_keys: named.linearizable_keys || self.linearizable_keys,
+        }
     }
 
     fn check(&self, file: &Path, question: &ElleQuestion) -> Result<Exit, Failure> {
@@ -232,7 +267,7 @@ impl Arguments {
         subject.warn();
         let answer = answer.map_err(|error| refused::failure(&subject, error))?;
         if let Some(folder) = &self.directory {
-            write_sentences(folder, &answer)?;
+            elle_folder::write(folder, &subject, question, &answer)?;
         }
         match (self.output, self.verbose) {
             (Output::Json, _) | (_, true) => print_value(&as_json(&subject, &answer))?,
@@ -278,6 +313,9 @@ fn print_line(subject: &Subject, answer: &ElleAnswer) -> Result<(), Failure> {
     let mut out = Screen::stdout();
     let valid = answer.valid.map_or("unknown".to_owned(), |valid| valid.to_string());
     writeln!(out, "{} \t {valid}", visible(&subject.name))?;
+    if !answer.assumptions.is_empty() {
+        crate::screen::say(&format!("assumed: {}", answer.assumptions.join(", ")));
+    }
     for reason in &answer.unknown {
         crate::screen::say(&visible(reason));
     }
@@ -295,6 +333,9 @@ fn as_json(subject: &Subject, answer: &ElleAnswer) -> Value {
     if answer.valid == Some(false) {
         map.insert("not".into(), json!(answer.not));
         map.insert("also-not".into(), json!(answer.also_not));
+    }
+    if !answer.assumptions.is_empty() {
+        map.insert("assumptions".into(), json!(answer.assumptions));
     }
     if !answer.unknown.is_empty() {
         map.insert("reasons".into(), json!(answer.unknown));
@@ -358,25 +399,4 @@ fn edn(value: &Value, name: &str) -> String {
             format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
         }
     }
-}
-
-/// A text file for each class, as Elle writes them.
-fn write_sentences(folder: &Path, answer: &ElleAnswer) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder).map_err(|error| Failure::about(folder, &error))?;
-    let violated = answer.violated.iter().map(|(model, sentences)| {
-        (format!("{}-cycle-exists", model.name()), format!("violates {}", model.friendly_name()), sentences)
-    });
-    let anomalies = answer
-        .anomalies
-        .iter()
-        .map(|anomaly| (anomaly.class.name().to_owned(), anomaly.class.meaning(), &anomaly.sentences));
-    for (name, meaning, sentences) in anomalies.chain(violated) {
-        let file = folder.join(format!("{name}.txt"));
-        write_whole(&file, Form::Text, |out| {
-            writeln!(out, "{name}: {meaning}")?;
-            sentences.iter().try_for_each(|sentence| writeln!(out, "  {}", visible(sentence)))?;
-            Ok(())
-        })?;
-    }
-    Ok(())
 }

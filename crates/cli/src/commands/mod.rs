@@ -9,6 +9,7 @@ pub mod convert;
 pub mod demo;
 pub mod diff;
 pub mod elle;
+mod elle_folder;
 pub mod explain;
 pub mod generate;
 pub mod levels;

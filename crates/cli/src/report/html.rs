@@ -38,13 +38,27 @@ pub fn page<'r>(report: &Report<'r>) -> Page<'r> {
         power: power::rows(&chances),
         power_note: power::sentence(history, &chances),
         commands: commands(report),
+        faults: faults(history),
         ..Page::default()
     }
 }
 
+/// What the recording notes beside transactions, such as what the nemesis did.
+fn faults(history: &history::History) -> Vec<String> {
+    const MOST_FAULTS: usize = 200;
+    let notes = history.notes();
+    let shown = notes.iter().take(MOST_FAULTS).map(|note| format!("at {}: {}", note.time, note.text));
+    let more = notes.len().saturating_sub(MOST_FAULTS);
+    let more = (more > 0).then(|| format!("and {more} more"));
+    shown.chain(more).collect()
+}
+
 fn row(report: &Report<'_>, answer: &Answer) -> VerdictRow {
     let shown = |level: &isoscope::AskedLevel| {
-        report.witnesses.iter().position(|witness| level == &witness.level || level.implies(&witness.level))
+        report.witnesses.iter().position(|witness| {
+            let mut violated = std::iter::once(&witness.level).chain(&witness.also);
+            violated.any(|other| level == other || level.implies(other))
+        })
     };
     let same = || {
         let same = report.answers.iter().filter(|other| other.explanation == answer.explanation);
@@ -53,7 +67,9 @@ fn row(report: &Report<'_>, answer: &Answer) -> VerdictRow {
     let is_violated = answer.decision == Decision::Violated;
     let witness = shown(&answer.level).or_else(same).filter(|_| is_violated);
     let note = match witness.map(|witness| &report.witnesses[witness]) {
-        Some(witness) if answer.level == witness.level => witness.headline.clone(),
+        Some(witness) if answer.level == witness.level || witness.also.contains(&answer.level) => {
+            witness.headline.clone()
+        }
         Some(witness) => format!("{}, as for {}", witness.name(), witness.level),
         None => answer.reason().unwrap_or_default(),
     };

@@ -8,11 +8,14 @@ use serde_json::{Value, json};
 use crate::screen::Screen;
 use crate::terminal::{Style, Tone};
 
+/// How many notes of the recording are shown with a witness.
+const MOST_NOTES: usize = 5;
+
 /// Writes what violates a level: the name, what it means, who takes part, and the steps with their reasons.
 pub fn write(witness: &Witness, style: Style, out: &mut Screen<'_>) -> io::Result<()> {
     write!(out, "  ")?;
     out.paint(Tone::Bad, "violated")?;
-    let text = format!("{}: {}", witness.level, witness.headline);
+    let text = format!("{}: {}", witness.levels(), witness.headline);
     writeln!(out, "   {}", &style.wrap(&text, 13, 13)[13..])?;
     writeln!(out, "{}", style.wrap(witness.meaning(), 13, 13))?;
     writeln!(out)?;
@@ -31,6 +34,14 @@ pub fn write(witness: &Witness, style: Style, out: &mut Screen<'_>) -> io::Resul
             _ => line.text.clone(),
         };
         writeln!(out, "{}", style.wrap(&text, indent, indent + 3))?;
+    }
+    let notes = witness.history.notes();
+    for note in notes.iter().take(MOST_NOTES) {
+        let text = format!("meanwhile, at {}: {}", note.time, note.text);
+        writeln!(out, "{}", style.wrap(&crate::terminal::visible(&text), 4, 6))?;
+    }
+    if notes.len() > MOST_NOTES {
+        writeln!(out, "    and {} more notes", notes.len() - MOST_NOTES)?;
     }
     if !witness.is_minimal {
         writeln!(out, "\n  a limit was reached before the witness was as small as possible")?;
@@ -57,6 +68,7 @@ pub fn json(witness: &Witness) -> Value {
         .collect();
     json!({
         "level": witness.level.name(),
+        "also_violates": witness.also.iter().map(isoscope::AskedLevel::name).collect::<Vec<_>>(),
         "anomaly": witness.name(),
         "class": witness.class(),
         "meaning": witness.meaning(),
@@ -66,6 +78,8 @@ pub fn json(witness: &Witness) -> Value {
         "sentences": witness.lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>(),
         "edges": edges,
         "is_minimal": witness.is_minimal,
+        "notes": witness.history.notes().iter().map(|note| json!({ "time": note.time, "text": note.text }))
+            .collect::<Vec<_>>(),
         "notation": formats::notation::print(&witness.history).ok(),
     })
 }

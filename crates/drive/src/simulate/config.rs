@@ -266,12 +266,7 @@ impl Config {
 
     fn check_lists(&self, appends_per_key: u32) -> Result<(), ConfigError> {
         require((1..=100_000).contains(&appends_per_key), "appends to a key", "between 1 and 100,000")?;
-        require(self.duplicates.is_none(), "duplicates", "left out for lists, whose elements are unique")?;
-        require(
-            self.level.keeps_lists_whole(),
-            "level",
-            "one that checks conflicts (serial, serializable, or snapshot) for lists",
-        )
+        require(self.duplicates.is_none(), "duplicates", "left out for lists, whose elements are unique")
     }
 }
 

@@ -28,6 +28,8 @@ pub(crate) struct Engine<'c> {
     pub(super) workload: Workload<'c>,
     pub(super) store: Store,
     lists: Lists,
+    /// Whether appends go to the list that is there at the commit.
+    moves_appends: bool,
     pub(super) table: Table,
     has_table: bool,
     pub(super) clients: Vec<Client>,
@@ -70,6 +72,8 @@ impl<'c> Engine<'c> {
             workload: Workload::new(config),
             store,
             lists: Lists::default(),
+            moves_appends: matches!(config.operations, Operations::Lists { .. })
+                && !config.level.keeps_lists_whole(),
             has_table,
             clients: (0..config.sessions).map(|_| Client::new()).collect(),
             arrivals: BinaryHeap::with_capacity(config.sessions as usize),
@@ -338,6 +342,10 @@ impl<'c> Engine<'c> {
             return;
         }
         let site = session % self.sites;
+        if self.moves_appends {
+            self.move_appends(session);
+        }
+        let client = &self.clients[session as usize];
         for &(key, value) in &client.writes {
             let version = Version { stamp: self.now, value, site };
             let horizon = || oldest_view(&self.clients, self.now - self.config.replication_ns as i64);
@@ -347,6 +355,20 @@ impl<'c> Engine<'c> {
             self.store.commit(key, session, version, horizon);
         }
         self.clients[session as usize].last_commit = self.now;
+    }
+
+    /// Where nothing checks that a list is still the one that was appended to, appends happen at the commit: they go to
+    /// the end of what is there then, as a statement does that appends on the server.
+    fn move_appends(&mut self, session: u32) {
+        let client = &mut self.clients[session as usize];
+        for (key, value) in &mut client.writes {
+            let appended = client.done.iter().filter_map(|done| match done {
+                Done::Append(of, element) if of == key => Some(*element),
+                _ => None,
+            });
+            let newest = self.store.newest(*key).value;
+            *value = appended.fold(newest, |list, element| self.lists.append(list, element));
+        }
     }
 
     fn abort(&mut self, session: u32) {

@@ -91,7 +91,7 @@ impl StoreLevel {
     /// Whether an append finds at commit the list that it was made from, so that lists only ever grow at the end.
     pub fn keeps_lists_whole(self) -> bool {
         let rules = self.rules();
-        self == Self::Serial || rules.checks_reads || rules.checks_writes && rules.reads != Reads::Copies
+        self == Self::Serial || rules.checks_reads || rules.checks_writes
     }
 
     /// What the level does for a transaction.

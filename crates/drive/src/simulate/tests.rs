@@ -407,14 +407,6 @@ fn absurd_configurations_are_refused() {
         refusal(Config { transactions: u32::MAX, ..base() }),
         "transactions times operations must be at most 268,435,456"
     );
-    assert_eq!(
-        refusal(Config {
-            level: StoreLevel::Causal,
-            operations: Operations::Lists { appends_per_key: 4 },
-            ..base()
-        }),
-        "level must be one that checks conflicts (serial, serializable, or snapshot) for lists"
-    );
 }
 
 #[test]

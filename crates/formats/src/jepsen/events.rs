@@ -17,6 +17,18 @@ pub(super) enum Kind {
     Info,
 }
 
+impl Kind {
+    /// The word of the format.
+    pub fn word(self) -> &'static [u8] {
+        match self {
+            Self::Invoke => b"invoke",
+            Self::Ok => b"ok",
+            Self::Fail => b"fail",
+            Self::Info => b"info",
+        }
+    }
+}
+
 /// Who did it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Process {
@@ -36,6 +48,10 @@ pub(super) struct Event<'w> {
     pub index: Option<i64>,
     /// Whether `:f` is `:init`, which gives the initial state.
     pub is_init: bool,
+    /// The spelling of the process, and of `:f`, for notes.
+    pub who: &'w [u8],
+    /// See `who`.
+    pub f: &'w [u8],
     /// The window, placed at the value.
     pub value: Option<Scanner<'w>>,
     /// Where the value ends.
@@ -48,12 +64,13 @@ pub(super) struct Event<'w> {
 pub(super) fn read_all(source: &mut Source<'_>, syntax: Syntax, pairing: &mut Pairing) -> Result<(), Error> {
     const EVENTS_BETWEEN_CHECKS: u64 = 1 << 12;
     let mut place = Frame::default();
+    let mut extra = String::new();
     let mut wanted = 1;
     let mut count = 0u64;
     loop {
         let window = source.peek(wanted)?;
         let is_last = window.len() < wanted;
-        let step = place.next(window, syntax, is_last, pairing);
+        let step = place.next(window, syntax, is_last, pairing, &mut extra);
         match step {
             Ok(Step::Passed(length)) => {
                 place.lines += count_lines(&window[..length]);
@@ -117,6 +134,7 @@ impl Frame {
         syntax: Syntax,
         is_last: bool,
         pairing: &mut Pairing,
+        extra: &mut String,
     ) -> Result<Step, Failure> {
         let mut scanner = Scanner::new(window, syntax);
         match scanner.skip_blanks() {
@@ -147,8 +165,8 @@ impl Frame {
             }
             _ => {
                 let line = self.lines + count_lines(&window[..scanner.at]) + 1;
-                let event = event(&mut scanner, line)?;
-                pairing.event(&event)?;
+                let event = event(&mut scanner, line, extra)?;
+                pairing.event(&event, extra)?;
             }
         }
         self.has_begun = true;
@@ -185,8 +203,10 @@ fn count_lines(bytes: &[u8]) -> u64 {
     bytes.iter().filter(|&&byte| byte == b'\n').count() as u64
 }
 
-/// Reads one map; a tag before it, as Jepsen writes it, says nothing more.
-fn event<'w>(scanner: &mut Scanner<'w>, line: u64) -> Result<Event<'w>, Stop> {
+/// Reads one map; a tag before it, as Jepsen writes it, says nothing more. Members that the model has no place for are
+/// added to `extra` as they are written.
+fn event<'w>(scanner: &mut Scanner<'w>, line: u64, extra: &mut String) -> Result<Event<'w>, Stop> {
+    extra.clear();
     if scanner.syntax == Syntax::Edn && scanner.peek()? == b'#' {
         scanner.at += 1;
         if scanner.peek()? != b'{' {
@@ -204,6 +224,8 @@ fn event<'w>(scanner: &mut Scanner<'w>, line: u64) -> Result<Event<'w>, Stop> {
         process: Process::Missing,
         index: None,
         is_init: false,
+        who: b"",
+        f: b"",
         value: None,
         value_end: 0,
         line,
@@ -215,10 +237,38 @@ fn event<'w>(scanner: &mut Scanner<'w>, line: u64) -> Result<Event<'w>, Stop> {
         }
         let name = name(scanner)?;
         scanner.skip_blanks()?;
+        let start = scanner.at;
         member(scanner, name, &mut event, &mut kind)?;
+        let spelling = &scanner.bytes[start..scanner.at];
+        match name {
+            b"process" => event.who = spelling,
+            b"f" => event.f = spelling,
+            b"type" | b"value" | b"index" | b"time" | b"" => {}
+            _ => add_extra(extra, name, spelling),
+        }
     }
     event.kind = kind.ok_or(Stop::Bad(start, "an operation with a :type"))?;
     Ok(event)
+}
+
+/// More bytes than this of one member, and of all members of a map, are not kept.
+const MOST_EXTRA: usize = 2_000;
+
+/// Notes a member by its name and its spelling; what is too long ends with dots.
+fn add_extra(extra: &mut String, name: &[u8], spelling: &[u8]) {
+    if extra.len() >= MOST_EXTRA {
+        return;
+    }
+    if !extra.is_empty() {
+        extra.push_str(", ");
+    }
+    let shown = &spelling[..spelling.len().min(MOST_EXTRA)];
+    extra.push_str(&String::from_utf8_lossy(name));
+    extra.push(' ');
+    extra.push_str(String::from_utf8_lossy(shown).trim_end());
+    if shown.len() < spelling.len() {
+        extra.push_str("...");
+    }
 }
 
 /// The name of a member: a keyword in EDN, a string in JSON. Anything else names nothing that matters.

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use history::{Builder, Clock, Datum, History, Outcome, SessionId, TxnTimes};
+use history::{Builder, Clock, Datum, History, Note, Outcome, SessionId, TxnTimes};
 use rustc_hash::FxHashMap;
 
 use super::events::{Event, Failure, Kind, Process};
@@ -25,6 +25,8 @@ struct Pending {
     is_init: bool,
     /// The bytes of the value, with a blank behind it.
     value: Vec<u8>,
+    /// Members of the map that the model has no place for.
+    extra: String,
 }
 
 /// A client.
@@ -52,6 +54,7 @@ pub(super) struct Pairing {
     indices: Indices,
     /// How many maps came before.
     position: i64,
+    /// Maps without a process among others that have one.
     left_out: u64,
     /// Invocations after which their process invoked something else.
     overlapping: u64,
@@ -85,14 +88,19 @@ impl Pairing {
     }
 
     /// Takes the next map.
-    pub fn event(&mut self, event: &Event<'_>) -> Result<(), Failure> {
+    pub fn event(&mut self, event: &Event<'_>, extra: &str) -> Result<(), Failure> {
         self.indices.add(event)?;
         let has_process = event.process != Process::Missing;
         let has_processes = *self.has_processes.get_or_insert(has_process);
         let number = match event.process {
             Process::Client(number) if has_processes => Some(number),
             Process::Missing if !has_processes => None,
-            Process::Missing | Process::Other if has_processes => {
+            Process::Other if has_processes => {
+                self.note(event, extra);
+                self.position += 1;
+                return Ok(());
+            }
+            Process::Missing if has_processes => {
                 self.left_out += 1;
                 self.position += 1;
                 return Ok(());
@@ -104,7 +112,7 @@ impl Pairing {
             None => &mut self.nobody,
         };
         let client = std::mem::take(client);
-        let client = self.client_event(client, number, event)?;
+        let client = self.client_event(client, number, event, extra)?;
         match number {
             Some(number) => *self.clients.entry(number).or_default() = client,
             None => self.nobody = client,
@@ -113,11 +121,22 @@ impl Pairing {
         Ok(())
     }
 
+    /// Keeps what somebody did who is no client, such as the nemesis, as a note.
+    fn note(&mut self, event: &Event<'_>, extra: &str) {
+        let value = event.value.map_or(&b""[..], |scanner| &scanner.bytes[scanner.at..event.value_end]);
+        let words = [event.who, event.kind.word(), event.f, value, extra.as_bytes()];
+        let words = words.map(|word| String::from_utf8_lossy(word.trim_ascii()).into_owned());
+        let text = words.into_iter().filter(|word| !word.is_empty() && word != "nil");
+        let text = text.collect::<Vec<_>>().join(" ");
+        self.builder.notes.push(Note { time: self.position, text });
+    }
+
     fn client_event(
         &mut self,
         mut client: Client,
         number: Option<i64>,
         event: &Event<'_>,
+        extra: &str,
     ) -> Result<Client, Failure> {
         if event.kind == Kind::Invoke {
             if !client.pending.is_empty() {
@@ -130,11 +149,11 @@ impl Pairing {
             {
                 self.unfinished(&mut client, number, oldest)?;
             }
-            client.pending.push_back(self.pending(event));
+            client.pending.push_back(self.pending(event, extra));
             return Ok(client);
         }
         let invoked = self.invocation_of(&mut client, event);
-        self.completion(&mut client, number, event, invoked)?;
+        self.completion(&mut client, number, event, invoked, extra)?;
         Ok(client)
     }
 
@@ -154,7 +173,7 @@ impl Pairing {
         }
     }
 
-    fn pending(&mut self, event: &Event<'_>) -> Pending {
+    fn pending(&mut self, event: &Event<'_>, extra: &str) -> Pending {
         self.has_invocations |= !event.is_init;
         let mut value = match event.value {
             Some(scanner) => scanner.bytes[scanner.at..event.value_end].to_vec(),
@@ -167,6 +186,7 @@ impl Pairing {
             line: event.line,
             is_init: event.is_init,
             value,
+            extra: extra.to_owned(),
         }
     }
 
@@ -176,6 +196,7 @@ impl Pairing {
         number: Option<i64>,
         event: &Event<'_>,
         invoked: Option<Pending>,
+        extra: &str,
     ) -> Result<(), Failure> {
         if event.is_init && self.initial_state(event, invoked.as_ref())? {
             return Ok(());
@@ -186,6 +207,7 @@ impl Pairing {
             Kind::Info | Kind::Invoke => Outcome::Unknown,
         };
         self.begin(client, number, event.index.unwrap_or(self.position));
+        self.note_txn(invoked.as_ref().map_or("", |invoked| &invoked.extra), extra);
         match invoked.as_ref() {
             // A client that failed may return something else than its transaction, or only a part of it.
             Some(invoked) if outcome != Outcome::Committed && self.is_short_of(invoked, event) => {
@@ -222,6 +244,7 @@ impl Pairing {
             ));
         }
         self.begin(client, number, invoked.index.unwrap_or(invoked.position));
+        self.note_txn(&invoked.extra, "");
         self.invoked_ops(&invoked)?;
         self.set_times(TxnTimes::span(invoked.position, None));
         self.end(client, Outcome::Unknown);
@@ -242,6 +265,19 @@ impl Pairing {
         });
         builder.begin(session);
         builder.name_txn(Datum::Int(index));
+    }
+
+    /// Keeps what the invocation and the completion say beside the model; what both say is kept once.
+    fn note_txn(&mut self, invoked: &str, completed: &str) {
+        match (invoked.is_empty(), completed.is_empty()) {
+            (true, true) => {}
+            (true, false) => self.builder.note_txn(completed),
+            (false, _) if completed.is_empty() || completed.starts_with(invoked) => {
+                let longer = if completed.is_empty() { invoked } else { completed };
+                self.builder.note_txn(longer);
+            }
+            (false, _) => self.builder.note_txn(&format!("{invoked}; {completed}")),
+        }
     }
 
     fn end(&mut self, client: &mut Client, outcome: Outcome) {
@@ -373,7 +409,7 @@ fn warnings(left_out: u64, lacks_processes: bool) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if left_out > 0 {
         let operations = if left_out == 1 { "operation" } else { "operations" };
-        let sentence = format!("left out {left_out} {operations} whose process is not an integer");
+        let sentence = format!("left out {left_out} {operations} without a process");
         warnings.push(Warning::new("not-a-client", sentence));
     }
     if lacks_processes {

@@ -50,17 +50,29 @@ fn invocations_pair_with_completions() {
         1: T4{r(:x)=[?]} unknown @[1,?]\n\
         1/2: T7{r(:x)=[?] a(:y)=3} unknown @[7,?]\n";
     assert_eq!(read_as(LIST_APPEND), expected);
-    let warnings = load(LIST_APPEND).unwrap().warnings;
-    assert_eq!(warnings.len(), 1);
-    assert_eq!(
-        warnings[0].to_string(),
-        "left out 1 operation whose process is not an integer [not-a-client]"
-    );
+    let loaded = load(LIST_APPEND).unwrap();
+    assert_eq!(loaded.warnings.len(), 0);
+    assert_eq!(loaded.history.notes().len(), 1);
     for (open, close) in [('[', ']'), ('(', ')')] {
         assert_eq!(read_as(&format!("; all\n{open}{LIST_APPEND}{close} ; end")), expected);
     }
     let tagged = LIST_APPEND.replace("{:index", "#jepsen.history.Op{:index");
     assert_eq!(read_as(&tagged), expected);
+}
+
+#[test]
+fn members_without_a_place_in_the_model_are_kept() {
+    let text = "{:index 0 :type :invoke :process 0 :f :txn :node \"n1\" :value [[:append :x 1]]}\n\
+        {:index 1 :time 5 :type :info :process :nemesis :f :start-partition :value [:isolated {\"n1\" #{\"n2\"}}]}\n\
+        {:index 2 :type :ok :process 0 :f :txn :txn-info {:start-ts 7 :commit-ts 9} :value [[:append :x 1]]}\n\
+        {:index 3 :type :invoke :process 1 :f :txn :debug nil :value [[:r :x nil]]}\n";
+    let history = load(text).unwrap().history;
+    let notes: Vec<_> = history.txns().map(|txn| history.txn_note(txn).unwrap_or_default()).collect();
+    assert_eq!(notes, ["node \"n1\"; txn-info {:start-ts 7 :commit-ts 9}", "debug nil"]);
+    assert_eq!(history.notes().len(), 1);
+    let note = &history.notes()[0];
+    assert_eq!(note.time, 1);
+    assert_eq!(note.text, ":nemesis info :start-partition [:isolated {\"n1\" #{\"n2\"}}]");
 }
 
 #[test]

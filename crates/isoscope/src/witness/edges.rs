@@ -105,7 +105,8 @@ fn key_text(history: &History, key: KeyId) -> String {
     visible(&history.keys().original(key).to_string())
 }
 
-fn with_ops(history: &History, edge: &Edge) -> Option<WitnessEdge> {
+/// A step with the operations that it connects.
+pub(crate) fn with_ops(history: &History, edge: &Edge) -> Option<WitnessEdge> {
     let (from, to) = (edge.from?, edge.to?);
     let written = |txn| last_write(history, txn, edge.key?);
     let (from_op, to_op) = match edge.kind {
@@ -145,9 +146,21 @@ pub(crate) fn participants(history: &History) -> Vec<String> {
             history::Outcome::Unknown => "; whether it committed is unknown",
         };
         let session = history.session_label(history.session_of(txn));
-        visible(&format!("{} (session {session}) {}{end}", history.txn_label(txn), ops.join(", then ")))
+        let note = history.txn_note(txn).map(|note| format!("; recorded with {}", short(&note)));
+        let note = note.unwrap_or_default();
+        let ops = ops.join(", then ");
+        visible(&format!("{} (session {session}) {ops}{end}{note}", history.txn_label(txn)))
     };
     history.txns().map(one).collect()
+}
+
+/// The first characters of a note.
+fn short(note: &str) -> String {
+    const MOST_CHARS: usize = 160;
+    match note.char_indices().nth(MOST_CHARS) {
+        Some((end, _)) => format!("{}...", &note[..end]),
+        None => note.to_owned(),
+    }
 }
 
 /// An operation as people say it: `read 17 = 40`.

@@ -6,6 +6,7 @@
 
 mod edges;
 mod mentioned;
+mod of_class;
 mod part;
 mod plain;
 mod shrink;
@@ -26,12 +27,16 @@ use crate::explanation::{Explanation, Line};
 pub struct Witness {
     /// The level that it violates.
     pub level: AskedLevel,
+    /// Other levels that it violates, of which none implies another, and for which nothing can be left out either.
+    pub also: Vec<AskedLevel>,
     /// The transactions and operations that the violation needs, called as in the whole history.
     pub history: History,
     /// For each transaction of the witness the one of the whole history.
     pub txns: Vec<TxnId>,
     /// The pattern, if it has a name.
     pub anomaly: Option<Anomaly>,
+    /// The class of which it is a picture, if it is not one of a level: its name, and what it is.
+    pub found: Option<(&'static str, String)>,
     /// The violation in half a line.
     pub headline: String,
     /// What each of the transactions saw and did.
@@ -51,7 +56,16 @@ pub struct Witness {
 impl Witness {
     /// The name of the pattern; what fits no name is called what it is.
     pub fn name(&self) -> &'static str {
-        self.anomaly.map_or("contradiction between choices", Anomaly::name)
+        match &self.found {
+            Some((name, _)) => name,
+            None => self.anomaly.map_or("contradiction between choices", Anomaly::name),
+        }
+    }
+
+    /// The levels that it violates, separated by commas.
+    pub fn levels(&self) -> String {
+        let all: Vec<&str> = std::iter::once(&self.level).chain(&self.also).map(AskedLevel::name).collect();
+        all.join(", ")
     }
 
     /// The class in Adya's terms, if the pattern has one.
@@ -60,8 +74,11 @@ impl Witness {
     }
 
     /// What the pattern means for an application.
-    pub fn meaning(&self) -> &'static str {
-        self.anomaly.unwrap_or(Anomaly::Contradiction).meaning()
+    pub fn meaning(&self) -> &str {
+        match &self.found {
+            Some((_, meaning)) => meaning,
+            None => self.anomaly.unwrap_or(Anomaly::Contradiction).meaning(),
+        }
     }
 
     /// The witness without one of its transactions; the level holds for it.
@@ -106,14 +123,19 @@ impl Witness {
             Some(told) => Some(told.anomaly),
             None => by_name(&short),
         };
-        let edges = edges::of(&history, &index, told.as_ref());
+        let edges = match &told {
+            Some(_) => edges::of(&history, &index, told.as_ref()),
+            None => short.steps.iter().filter_map(|step| edges::with_ops(&history, step)).collect(),
+        };
         let headline = match &told {
             Some(told) => edges::headline(&history, told),
             None => short.headline,
         };
         Self {
             level,
+            also: Vec::new(),
             anomaly,
+            found: None,
             headline,
             participants: edges::participants(&history),
             support: edges::support(&history, &index, &edges),

@@ -12,8 +12,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use history::{
-    Builder, Datum, History, InitialDefault, KeyId, Op, OpId, PredicateRead, PredicateWrite, RangeRead, Row,
-    TxnId, ValueId,
+    Builder, Datum, History, InitialDefault, KeyId, Note, Op, OpId, PredicateRead, PredicateWrite, RangeRead,
+    Row, TxnId, ValueId,
 };
 
 /// A part of a history.
@@ -68,6 +68,9 @@ pub(crate) fn part(history: &History, kept: &Kept<'_>) -> Option<Part> {
             copy.builder.begin(session);
             copy.builder.name_txn(history.txn_name(txn).unwrap_or(Datum::Int(i64::from(txn.0) + 1)));
             copy.builder.set_times(history.times(txn)).ok()?;
+            if let Some(note) = history.txn_note(txn) {
+                copy.builder.note_txn(&note);
+            }
             for (id, op) in history.ops(txn).filter(|&(id, _)| keeps_op(id)) {
                 copy.op(id, op)?;
             }
@@ -75,7 +78,20 @@ pub(crate) fn part(history: &History, kept: &Kept<'_>) -> Option<Part> {
             txns.push(txn);
         }
     }
+    copy.builder.notes = notes_about(history, &txns);
     Some(Part { history: copy.finish(), txns })
+}
+
+/// The notes from the begin of the first of some transactions to the end of the last.
+fn notes_about(history: &History, txns: &[TxnId]) -> Vec<Note> {
+    if history.notes().is_empty() {
+        return Vec::new();
+    }
+    let starts = txns.iter().filter_map(|&txn| history.times(txn).recorded().next());
+    let ends = txns.iter().filter_map(|&txn| history.times(txn).recorded().last());
+    let (first, last) = (starts.map(|moment| moment.time).min(), ends.map(|moment| moment.time).max());
+    let is_during = |note: &&Note| Some(note.time) >= first && Some(note.time) <= last;
+    history.notes().iter().filter(is_during).cloned().collect()
 }
 
 /// What was written by operations that do not stay.

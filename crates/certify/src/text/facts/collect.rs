@@ -334,8 +334,9 @@ impl KeyPass {
         is_impossible: &[bool],
         collected: &mut Collected,
     ) {
-        let mut longest: (Vec<u32>, u32) = (Vec::new(), INITIAL);
-        let mut forks: Vec<(Vec<u32>, u32)> = Vec::new();
+        let mut told = ToldBy::default();
+        // What a transaction of unknown outcome read counts only if it committed, so the others tell first.
+        self.lists.sort_by_key(|&(node, _)| facts.is_unknown(node));
         for place in 0..self.lists.len() {
             let (node, op) = self.lists[place];
             let made_of = appenders.made_of(history, op);
@@ -351,25 +352,44 @@ impl KeyPass {
             collected.source[op.index()] = source;
             let open = made_of.iter().filter(|&&appender| facts.is_unknown(appender));
             collected.listed.extend(open.map(|&appender| (node, appender)));
-            if !longest.0.starts_with(&made_of) {
-                let known = made_of.starts_with(&longest.0[..]).then_some(longest.0.len());
-                let pairs = made_of.windows(2).skip(known.unwrap_or(0).saturating_sub(1));
-                collected.told.extend(pairs.map(|pair| (pair[0], pair[1], node)));
-                match known {
-                    Some(_) => longest = (made_of, node),
-                    None => forks.push((made_of, node)),
-                }
-            }
+            told.add(made_of, node, facts.is_unknown(node), &mut collected.told);
         }
-        // The elements of a list stand in the order of their writers, and all other writers come after them. A list
-        // that another one begins with adds nothing to that.
         let writers = &collected.writers[*collected.key_start.last().expect("one more") as usize..];
-        for (list, teller) in forks.iter().chain([&longest]) {
+        told.finish(writers, &mut collected.told);
+    }
+}
+
+/// The lists of a key that tell more than others: the longest that a committed transaction read, those that it does not
+/// begin with, and those of transactions of unknown outcome, each of which may be the only one that counts.
+#[derive(Default)]
+struct ToldBy {
+    longest: (Vec<u32>, u32),
+    others: Vec<(Vec<u32>, u32)>,
+}
+
+impl ToldBy {
+    /// The elements of a list stand in the order of their writers. A list that another one begins with adds nothing.
+    fn add(&mut self, list: Vec<u32>, teller: u32, is_unknown: bool, told: &mut Vec<Told>) {
+        if self.longest.0.starts_with(&list) {
+            return;
+        }
+        let known = list.starts_with(&self.longest.0).then_some(self.longest.0.len());
+        let pairs = list.windows(2).skip(known.unwrap_or(0).saturating_sub(1));
+        told.extend(pairs.map(|pair| (pair[0], pair[1], teller)));
+        match known.is_some() && !is_unknown {
+            true => self.longest = (list, teller),
+            false => self.others.push((list, teller)),
+        }
+    }
+
+    /// All writers that are not in a list come after it.
+    fn finish(self, writers: &[u32], told: &mut Vec<Told>) {
+        for (list, teller) in self.others.iter().chain([&self.longest]) {
             let Some(&last) = list.last() else { continue };
             let mut seen = list.clone();
             seen.sort_unstable();
             let unseen = writers.iter().filter(|writer| seen.binary_search(writer).is_err());
-            collected.told.extend(unseen.map(|&writer| (last, writer, *teller)));
+            told.extend(unseen.map(|&writer| (last, writer, *teller)));
         }
     }
 }
