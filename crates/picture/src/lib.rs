@@ -11,7 +11,9 @@ mod html;
 mod layout;
 mod svg;
 pub mod text;
+mod verdicts;
 
 pub use dot::dot;
 pub use html::{Cell, Page, Table, VerdictRow, html};
 pub use svg::{Use, svg};
+pub use verdicts::verdict_rows;

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::Path;
 
 use history::Index;
-use isoscope::{Answer, Chances, Decision};
-use picture::{Page, VerdictRow};
+use isoscope::Chances;
+use picture::Page;
 
 use super::Report;
 use crate::exit::Failure;
@@ -33,7 +33,7 @@ pub fn page<'r>(report: &Report<'r>) -> Page<'r> {
         title: report.subject.name.clone(),
         about: about.to_owned(),
         history: Some(history),
-        verdicts: report.answers.iter().map(|answer| row(report, answer)).collect(),
+        verdicts: picture::verdict_rows(&report.answers, &report.witnesses),
         witnesses: report.witnesses.clone(),
         power: power::rows(&chances),
         power_note: power::sentence(history, &chances),
@@ -51,29 +51,6 @@ fn faults(history: &history::History) -> Vec<String> {
     let more = notes.len().saturating_sub(MOST_FAULTS);
     let more = (more > 0).then(|| format!("and {more} more"));
     shown.chain(more).collect()
-}
-
-fn row(report: &Report<'_>, answer: &Answer) -> VerdictRow {
-    let shown = |level: &isoscope::AskedLevel| {
-        report.witnesses.iter().position(|witness| {
-            let mut violated = std::iter::once(&witness.level).chain(&witness.also);
-            violated.any(|other| level == other || level.implies(other))
-        })
-    };
-    let same = || {
-        let same = report.answers.iter().filter(|other| other.explanation == answer.explanation);
-        same.filter_map(|other| shown(&other.level)).next()
-    };
-    let is_violated = answer.decision == Decision::Violated;
-    let witness = shown(&answer.level).or_else(same).filter(|_| is_violated);
-    let note = match witness.map(|witness| &report.witnesses[witness]) {
-        Some(witness) if answer.level == witness.level || witness.also.contains(&answer.level) => {
-            witness.headline.clone()
-        }
-        Some(witness) => format!("{}, as for {}", witness.name(), witness.level),
-        None => answer.reason().unwrap_or_default(),
-    };
-    VerdictRow { level: answer.level.name().to_owned(), verdict: answer.decision.word(), note, witness }
 }
 
 fn commands(report: &Report<'_>) -> Vec<String> {
