@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from isoscope import _isoscope
 from isoscope.checking import check
 from isoscope.histories import Path, read_bytes
-from isoscope.levels import Levels
+from isoscope.levels import Levels, resolved
+from isoscope.levels import levels as all_levels
 from isoscope.units import Duration, Size
 
 if TYPE_CHECKING:
@@ -73,14 +74,14 @@ def check_files(
     not checked again. Levels that are not names or files must be picklable where `map` leaves the process.
     """
     limits = {"time_limit": time_limit, "memory_limit": memory_limit, "clock_skew": clock_skew}
-    known = Answers._read(output) if output is not None else []
+    known = Answers._read(output, levels) if output is not None else []
     answered = {row["history"]["file"] for row in known}
-    left = [name for name in map_names(paths) if name not in answered]
+    left = [name for name in _names(paths) if name not in answered]
     task = partial(_check_batch, levels=levels, limits=limits)
     return Answers(known, map(task, batches(left, batch_bytes)), output)
 
 
-def map_names(paths: Iterable[Path]) -> list[str]:
+def _names(paths: Iterable[Path]) -> list[str]:
     """The names of the files, each once."""
     return list(dict.fromkeys(os.fspath(path) for path in paths))
 
@@ -144,7 +145,7 @@ class Answers:
             out.write(text)
 
     @staticmethod
-    def _read(output: Path) -> list[Row]:
+    def _read(output: Path, levels: Levels | None) -> list[Row]:
         """The answers of a file; a last line that was cut off is removed, and its history checked again."""
         file = pathlib.Path(output)
         if not file.exists():
@@ -154,7 +155,12 @@ class Answers:
         if len(whole) != len(text):
             with open(file, "r+b") as cut:
                 cut.truncate(len(whole))
-        return [json.loads(line) for line in whole.splitlines() if line.strip()]
+        rows = [json.loads(line) for line in whole.splitlines()]
+        expected = {level.name for level in resolved(levels) or all_levels()}
+        for number, row in enumerate(rows, 1):
+            if "error" not in row and _levels_of(row) != expected:
+                raise ValueError(f"{file}: line {number} answers for other levels than those that are asked for now")
+        return rows
 
     @property
     def rows(self) -> list[Row]:
@@ -184,6 +190,10 @@ class Answers:
         import pandas
 
         return pandas.DataFrame(self.verdicts())
+
+
+def _levels_of(row: Row) -> set[str]:
+    return {answer["level"] for answer in row["verdicts"] + row.get("not_asked", [])}
 
 
 def _verdict_rows(row: Row) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ mod run;
 mod services;
 mod soak;
 mod test;
+mod wheel;
 
 use std::process::ExitCode;
 
@@ -31,6 +32,7 @@ The project's chores.
       --seconds S                       or until so many seconds have passed for each
   cargo xtask licences                only the licence check
   cargo xtask browser                 headless Chromium and axe-core, for the tests of the HTML report
+  cargo xtask wheel                   the Python package as a wheel, in target/wheels
   cargo xtask services [start|stop|status|kill] [postgres|mariadb|galera|SERVER ...]
                                       throw-away database servers on loopback ports
 
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         Some((&"fuzz", options)) => fuzz::run(options),
         Some((&"licences", [])) => licences::check(true),
         Some((&"browser", [])) => browser::prepare(),
+        Some((&"wheel", [])) => wheel::run(),
         Some((&"services", words)) => services::run(words),
         None | Some((&("help" | "--help" | "-h"), _)) => {
             println!("{HELP}{}", bench::SUITES.join(", "));

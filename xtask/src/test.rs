@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use crate::run::{Done, cargo, expect_success, shown};
 use crate::services::Borrowed;
-use crate::{bench, browser, fuzz, licences, soak};
+use crate::{bench, browser, fuzz, licences, soak, wheel};
 
 /// Runs all of it.
 pub fn run() -> Done {
@@ -41,11 +41,13 @@ fn run_tests(totals: &mut Totals) -> Done {
     let mut tests = cargo(&["test", "--workspace"]);
     if let Err(why) = Borrowed::possible() {
         println!("the tests of PostgreSQL and MariaDB are left out: {why}");
-        return totals.count(&mut tests);
+        totals.count(&mut tests)?;
+        return step("Python package", || wheel::test(&[]));
     }
     let servers = Borrowed::start()?;
     tests.envs(servers.variables.iter().map(|(name, url)| (name, url)));
-    totals.count(&mut tests)
+    totals.count(&mut tests)?;
+    step("Python package", || wheel::test(&servers.variables))
 }
 
 fn step(name: &str, work: impl FnOnce() -> Done) -> Done {

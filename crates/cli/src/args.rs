@@ -9,7 +9,7 @@ use formats::{Format, Input, ReadOptions};
 use isoscope::{Limits, units};
 
 use crate::commands::{
-    certify, check, compare, completions, convert, demo, diff, elle, explain, generate, levels, man, probe,
+    batch, certify, check, compare, completions, convert, demo, diff, elle, explain, generate, levels, man, probe,
     run, shrink, stats, synth,
 };
 use crate::exit::Failure;
@@ -43,6 +43,8 @@ pub enum Command {
     Demo(demo::Arguments),
     /// Decide which isolation levels a history satisfies
     Check(check::Arguments),
+    /// Check many histories, and write a line of JSON for each
+    Batch(batch::Arguments),
     /// Show what violates a level: the transactions it takes, in sentences and pictures
     Explain(explain::Arguments),
     /// Write the smallest history (or SQL) that still violates a level

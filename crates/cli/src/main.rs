@@ -64,6 +64,7 @@ fn run(command: &Command) -> Result<Exit, Failure> {
     match command {
         Command::Demo(arguments) => commands::demo::run(arguments),
         Command::Check(arguments) => commands::check::run(arguments),
+        Command::Batch(arguments) => commands::batch::run(arguments),
         Command::Explain(arguments) => commands::explain::run(arguments),
         Command::Shrink(arguments) => commands::shrink::run(arguments),
         Command::Diff(arguments) => commands::diff::run(arguments),

@@ -14,6 +14,7 @@ fn every_command_has_help() {
     check("", expect_file!["help/isoscope.txt"]);
     check("demo", expect_file!["help/demo.txt"]);
     check("check", expect_file!["help/check.txt"]);
+    check("batch", expect_file!["help/batch.txt"]);
     check("explain", expect_file!["help/explain.txt"]);
     check("diff", expect_file!["help/diff.txt"]);
     check("shrink", expect_file!["help/shrink.txt"]);

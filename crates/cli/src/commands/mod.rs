@@ -1,6 +1,7 @@
 //! One module for each command: its flags, and what it does.
 
 pub mod anomalies;
+pub mod batch;
 pub mod certify;
 pub mod check;
 pub mod compare;
