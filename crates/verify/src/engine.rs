@@ -8,9 +8,10 @@ use order::IncrementalOrder;
 use solve::{Habits, Solver};
 
 use crate::choices::{Choices, Collect, Meaning};
+use crate::draft::Draft;
 use crate::known::KnownGraph;
 use crate::options::{Limit, Options};
-use crate::problem::{Flaw, Links, OPEN, OpenRead, Problem, Status};
+use crate::problem::{Flaw, Links, OPEN, Problem, Status};
 use crate::proof::{Evidence, ProofBuilder};
 use crate::saturate::{Contradiction, Saturation, Stop};
 use crate::stats::Stats;
@@ -40,7 +41,7 @@ pub(crate) fn decide_with_more(
     more: usize,
 ) -> (Answer, Vec<Certificate>) {
     let since = (options.clock)();
-    let mut run = Run { options, stats: Stats::default(), since, more, others: Vec::new() };
+    let mut run = Run { options, stats: Stats::default(), since, more, others: Vec::new(), draft: None };
     let verdict = match Problem::new(history, index, level, links) {
         Err((problem, flaw)) => {
             let others = problem.other_flaws(&flaw).take(more);
@@ -76,7 +77,7 @@ pub(crate) fn schedule_without_sessions(
     let links = Links::Without(vec![true; history.txn_count()]);
     let problem = Problem::new(history, index, level, &links).ok()?;
     let since = (options.clock)();
-    let mut run = Run { options, stats: Stats::default(), since, more: 0, others: Vec::new() };
+    let mut run = Run { options, stats: Stats::default(), since, more: 0, others: Vec::new(), draft: None };
     let (known, timeline) = run.observe(&problem);
     let verdict = run.schedule(&problem, &known, &timeline)?;
     Some(Answer { verdict, stats: run.stats })
@@ -98,7 +99,7 @@ pub(crate) fn follow_versions(
     };
     let problem = Problem::new(history, index, level, &links).ok()?;
     let since = (options.clock)();
-    let mut run = Run { options, stats: Stats::default(), since, more: 0, others: Vec::new() };
+    let mut run = Run { options, stats: Stats::default(), since, more: 0, others: Vec::new(), draft: None };
     let (mut known, _) = run.observe(&problem);
     let verdict = versions::decide(&problem, &mut known);
     run.end_stage("versions");
@@ -118,13 +119,19 @@ struct Run<'o> {
     /// How many further contradictions are wanted.
     more: usize,
     others: Vec<Certificate>,
+    /// The best serial order so far, if one was looked for.
+    draft: Option<Draft>,
 }
 
 impl Run<'_> {
-    /// Books the time since the last stage ended.
+    /// Books the time since the last stage ended; a stage that ran twice has the sum.
     fn end_stage(&mut self, name: &'static str) {
         let now = (self.options.clock)();
-        self.stats.stages.push((name, now.saturating_sub(self.since)));
+        let time = now.saturating_sub(self.since);
+        match self.stats.stages.iter_mut().find(|(known, _)| *known == name) {
+            Some(stage) => stage.1 += time,
+            None => self.stats.stages.push((name, time)),
+        }
         self.since = now;
     }
 
@@ -152,8 +159,9 @@ impl Run<'_> {
         self.end_stage("schedule");
         match made {
             Err(limit) => Some(Verdict::Undecided(limit)),
-            Ok(Err(left)) => {
-                self.stats.set("not scheduled", left as u64);
+            Ok(Err(ran)) => {
+                self.stats.set("not scheduled", ran.left as u64);
+                self.draft = Draft::new(problem, &ran.order);
                 None
             }
             Ok(Ok(made)) => {
@@ -172,23 +180,23 @@ impl Run<'_> {
         }
     }
 
-    /// Searches for a serial order over how far each session has come.
-    fn search_frontier(&mut self, problem: &Problem<'_>) -> Option<Verdict> {
-        if !problem.source.contains(&OPEN) {
-            return None;
-        }
-        let found = frontier::search(problem, self.options.seed, self.options.limit);
-        self.end_stage("frontier");
-        let order = match found {
+    /// Mends the draft of a serial order, for a while that depends on what was tried before.
+    fn mend(
+        &mut self,
+        problem: &Problem<'_>,
+        stage: &'static str,
+        mend: impl FnOnce(&mut Draft) -> Result<bool, Limit>,
+    ) -> Option<Verdict> {
+        let draft = self.draft.as_mut()?;
+        let mended = mend(draft);
+        let (wrong, made) = (draft.wrong, draft.certificate(problem));
+        self.stats.set("wrong reads", wrong.unwrap_or(0) as u64);
+        self.end_stage(stage);
+        match mended {
             Err(limit) => return Some(Verdict::Undecided(limit)),
-            Ok(order) => order?.into_iter().flat_map(|txn| {
-                let shape = problem.shape;
-                (shape.begin(txn)..=shape.commit(txn)).map(Node)
-            }),
-        };
-        let is_taken = |&txn: &TxnId| problem.is_in(txn) && problem.history.outcome(txn) == Outcome::Unknown;
-        let committed_unknown = problem.history.txns().filter(is_taken).collect();
-        let made = Certificate::Holds { order: order.collect(), committed_unknown };
+            Ok(false) => return None,
+            Ok(true) => {}
+        }
         let is_right = certify::check(problem.history, problem.level, &made).is_ok();
         debug_assert!(is_right || !has_certificates(problem), "the order explains nothing");
         self.end_stage("check");
@@ -197,44 +205,101 @@ impl Run<'_> {
 
     fn explain(&mut self, problem: &mut Problem<'_>) -> Verdict {
         let (known, timeline) = self.observe(problem);
-        if self.options.stages.schedule
-            && self.more == 0
-            && is_worth_scheduling(problem)
-            && let Some(verdict) = self.schedule(problem, &known, &timeline)
+        let is_timeless = timeline.chains.is_empty();
+        let may_run = self.options.stages.schedule && self.more == 0 && is_worth_scheduling(problem);
+        if may_run && let Some(verdict) = self.schedule(problem, &known, &timeline) {
+            return verdict;
+        }
+        if !is_timeless {
+            self.draft = None;
+        }
+        if may_run
+            && has_many_sources(problem)
+            && let Some(verdict) = self.refute_relaxed(problem)
         {
             return verdict;
         }
-        if let Err(limit) = problem.list_candidates(self.options.limit, self.options.memory_bytes / 2) {
-            return Verdict::Undecided(limit);
+        let options = self.options;
+        if options.stages.repair
+            && let Some(verdict) = self.mend(problem, "repair", |draft| draft.mend_shortly(options))
+        {
+            return verdict;
         }
+        if !problem.has_room_for_candidates(options.memory_bytes / 2) {
+            let found = self.mend(problem, "frontier", |draft| draft.mend_long(problem, options));
+            return found.unwrap_or(Verdict::Undecided(Limit::Memory));
+        }
+        self.saturate_and_search(problem, known, timeline)
+    }
+
+    /// Looks for a contradiction among the reads with few possible sources, before those with many are taken in.
+    fn refute_relaxed(&mut self, problem: &Problem<'_>) -> Option<Verdict> {
+        let mut relaxed =
+            Problem::new(problem.history, problem.index, problem.level, problem.links()).ok()?;
+        relaxed.relax(FEW_SOURCES);
+        let timeline = Timeline::new(&relaxed);
+        let mut known = KnownGraph::new(timeline.node_count as usize);
+        known.add_observed(&relaxed);
+        timeline.add_to(&mut known);
+        let decided = self.contradict(&mut relaxed, known, timeline);
+        self.end_stage("relaxed");
+        decided.err()
+    }
+
+    /// Saturates; an error is a verdict, of a contradiction or of a limit.
+    fn contradict<'p, 'a>(
+        &mut self,
+        problem: &'p mut Problem<'a>,
+        known: KnownGraph,
+        timeline: Timeline,
+    ) -> Result<Saturation<'p, 'a>, Verdict>
+    where
+        Self: 'p,
+    {
+        problem.list_candidates(self.options.limit).map_err(Verdict::Undecided)?;
         let chains = cover::cover(problem, &timeline, self.options.memory_bytes / 2);
         self.stats.set("chains", chains.len() as u64);
-        let is_timeless = timeline.chains.is_empty();
         let mut state = Saturation::new(problem, known, chains, timeline.maybe_edges, self.options.limit);
         state.tolerated = (self.more > 0).then(Vec::new);
         self.stats.set("pairs", state.writers.pair_count());
         self.end_stage("prepare");
         let saturated = self.saturate(&mut state);
         self.end_stage("saturate");
-        match saturated {
-            Err(Stop::Limit(limit)) => Verdict::Undecided(limit),
+        let certificate = match saturated {
+            Ok(()) => return Ok(state),
+            Err(Stop::Limit(limit)) => return Err(Verdict::Undecided(limit)),
             Err(Stop::Contradiction(contradiction)) if self.more > 0 => {
-                let certificate = self.contradicted_more(&mut state, &contradiction);
-                self.end_stage("prove");
-                Verdict::Violated(certificate)
+                self.contradicted_more(&mut state, &contradiction)
             }
             Err(Stop::Contradiction(contradiction)) => {
                 let simple = state.simplify(contradiction);
-                let certificate = contradicted(&mut state, &simple);
-                self.end_stage("prove");
-                Verdict::Violated(certificate)
+                contradicted(&mut state, &simple)
             }
-            Ok(()) if self.options.stages.frontier && is_timeless && self.more == 0 => {
-                let found = self.search_frontier(state.problem);
-                found.unwrap_or_else(|| self.search(&mut state))
-            }
-            Ok(()) => self.search(&mut state),
+        };
+        self.end_stage("prove");
+        Err(Verdict::Violated(certificate))
+    }
+
+    fn saturate_and_search(
+        &mut self,
+        problem: &mut Problem<'_>,
+        known: KnownGraph,
+        timeline: Timeline,
+    ) -> Verdict {
+        let is_timeless = timeline.chains.is_empty();
+        let mut state = match self.contradict(problem, known, timeline) {
+            Ok(state) => state,
+            Err(verdict) => return verdict,
+        };
+        let may_search = is_timeless && self.more == 0 && self.options.stages.frontier;
+        if may_search && self.draft.is_none() && is_ambiguous(state.problem) && frontier::suits(state.problem)
+        {
+            self.draft = Draft::new(state.problem, &[]);
         }
+        let options = self.options;
+        let problem = &*state.problem;
+        let found = self.mend(problem, "frontier", |draft| draft.mend_long(problem, options));
+        found.unwrap_or_else(|| self.search(&mut state))
     }
 
     /// The certificate of a contradiction, and those of others that were tolerated, from all over the history.
@@ -270,7 +335,11 @@ impl Run<'_> {
         self.stats.set("undecided pairs", choices.undecided_pairs);
         self.stats.set("undecided reads", choices.undecided_reads);
         self.end_stage("collect");
-        let order = guess::guess(state.problem, &state.known, self.options.stages.guess);
+        let hints = self.draft.take().filter(Draft::is_mended).map(|draft| draft.hints(state.problem));
+        let order = match (&hints, self.options.stages.guess) {
+            (Some(hints), true) => guess::by_hints(&state.known, hints),
+            (_, use_hints) => guess::guess(state.problem, &state.known, use_hints),
+        };
         if order.len() < state.known.graph.node_count() {
             let contradiction = state.find_cycle();
             return Verdict::Violated(contradicted(state, &contradiction));
@@ -318,6 +387,11 @@ fn has_certificates(problem: &Problem<'_>) -> bool {
     !history::has_predicates(problem.history) && (problem.history.has_times() || !problem.level.needs_times())
 }
 
+/// Whether saturation left the source of a read open.
+fn is_ambiguous(problem: &Problem<'_>) -> bool {
+    problem.source.contains(&OPEN)
+}
+
 /// How many possible sources a read has, on average, from which on running the transactions pays.
 const MANY_SOURCES: usize = 8;
 
@@ -325,10 +399,19 @@ const MANY_SOURCES: usize = 8;
 /// there are more sessions than the closure has chains for. Elsewhere it costs 8 ms for 10,000 transactions of eight
 /// operations and mostly ends soon.
 fn is_worth_scheduling(problem: &Problem<'_>) -> bool {
-    let sources = |open: &OpenRead| problem.index.sources(open.read as usize).writes.len();
-    let count: usize = problem.open.iter().map(sources).sum();
-    count >= MANY_SOURCES * problem.source.len() || problem.history.session_count() > cover::CHAIN_LIMIT
+    problem.source_count() >= MANY_SOURCES * problem.source.len()
+        || problem.history.session_count() > cover::CHAIN_LIMIT
 }
+
+/// Whether reads have so many possible sources that those with few are looked at alone first, and sessions are few enough
+/// for a closure.
+fn has_many_sources(problem: &Problem<'_>) -> bool {
+    problem.source_count() >= MANY_SOURCES * FEW_SOURCES * problem.source.len()
+        && problem.history.session_count() <= cover::CHAIN_LIMIT
+}
+
+/// How many possible sources are few.
+const FEW_SOURCES: usize = 4;
 
 fn contradicted(state: &mut Saturation<'_, '_>, contradiction: &Contradiction) -> Certificate {
     with_evidence(state, |builder| builder.contradiction(contradiction))

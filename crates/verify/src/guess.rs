@@ -14,7 +14,11 @@ pub(crate) fn guess(problem: &Problem<'_>, known: &KnownGraph, use_hints: bool) 
     if !use_hints {
         return order::topological_order(&known.graph).unwrap_or_default();
     }
-    let hints = hints(problem);
+    by_hints(known, &hints(problem))
+}
+
+/// The order of all nodes that follows hints where the known graph leaves a choice.
+pub(crate) fn by_hints(known: &KnownGraph, hints: &[u64]) -> Vec<u32> {
     // Moments of the time line come as soon as they can: they hold up what comes after them.
     let hint = |node: u32| hints.get(node as usize).copied().unwrap_or(0);
     order::topological_order_by(&known.graph, hint).unwrap_or_default()

@@ -26,6 +26,8 @@ pub struct Stages {
     pub schedule: bool,
     /// Search over how far each session has come, where sessions, keys and values are few.
     pub frontier: bool,
+    /// Mend a serial order by moving single transactions.
+    pub repair: bool,
     /// Tell what predicates may have done to all keys at once, where these are few.
     pub whole: bool,
     /// Saturate the known graph before anything is searched.
@@ -49,6 +51,7 @@ impl Default for Stages {
             rows: true,
             schedule: true,
             frontier: true,
+            repair: true,
             whole: true,
             saturate: true,
             windows: true,
@@ -62,11 +65,12 @@ impl Default for Stages {
 
 impl Stages {
     /// The names by which the stages are switched, with what each is.
-    pub const NAMES: [&'static str; 11] = [
+    pub const NAMES: [&'static str; 12] = [
         "versions",
         "rows",
         "schedule",
         "frontier",
+        "repair",
         "whole",
         "saturate",
         "windows",
@@ -83,6 +87,7 @@ impl Stages {
             "rows" => &mut self.rows,
             "schedule" => &mut self.schedule,
             "frontier" => &mut self.frontier,
+            "repair" => &mut self.repair,
             "whole" => &mut self.whole,
             "saturate" => &mut self.saturate,
             "windows" => &mut self.windows,

@@ -147,6 +147,11 @@ impl<'a> Problem<'a> {
         self.status[txn.index()] == Status::In
     }
 
+    /// Which transactions are taken to come in the order of their session.
+    pub(crate) fn links(&self) -> &'a Links {
+        self.links
+    }
+
     /// Whether a transaction is linked to those before and after it in its session.
     pub(crate) fn is_linked(&self, txn: TxnId) -> bool {
         self.links.is_linked(txn)
@@ -364,16 +369,33 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// Lists the candidates of the reads whose source is open, if there are not more than the memory has room for.
-    pub(crate) fn list_candidates(
-        &mut self,
-        limit: &dyn Fn() -> Option<Limit>,
-        memory_bytes: usize,
-    ) -> Result<(), Limit> {
-        let sources = |open: &OpenRead| self.index.sources(open.read as usize).writes.len();
-        if self.open.iter().map(sources).sum::<usize>() > memory_bytes / BYTES_PER_CANDIDATE {
-            return Err(Limit::Memory);
-        }
+    /// How many possible sources the reads whose source is open have together.
+    pub(crate) fn source_count(&self) -> usize {
+        self.open.iter().map(|open| self.index.sources(open.read as usize).writes.len()).sum()
+    }
+
+    /// Whether the candidates of all open reads fit into the memory.
+    pub(crate) fn has_room_for_candidates(&self, memory_bytes: usize) -> bool {
+        self.source_count() <= memory_bytes / BYTES_PER_CANDIDATE
+    }
+
+    /// Leaves out the reads of committed transactions that have more than so many possible sources.
+    /// A contradiction of what remains is one of the whole.
+    pub(crate) fn relax(&mut self, most_sources: usize) {
+        let (status, index) = (&self.status, self.index);
+        let is_left_out = |open: &OpenRead| {
+            let read = open.read as usize;
+            status[index.reads()[read].txn.index()] == Status::In
+                && index.sources(read).writes.len() > most_sources
+        };
+        let (left_out, kept): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.open).into_iter().partition(is_left_out);
+        self.open = kept;
+        left_out.iter().for_each(|open| self.source[open.read as usize] = UNUSED);
+    }
+
+    /// Lists the candidates of the reads whose source is open.
+    pub(crate) fn list_candidates(&mut self, limit: &dyn Fn() -> Option<Limit>) -> Result<(), Limit> {
         let mut listed = 0;
         for open in 0..self.open.len() {
             let candidates: Vec<u32> = self.live_sources(self.open[open].read).collect();

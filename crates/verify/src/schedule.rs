@@ -77,14 +77,22 @@ enum Place {
     Done,
 }
 
-/// An order that explains the history, or how many transactions were left when none could come.
+/// How far a run came that ended early.
+pub(crate) struct Ran {
+    /// How many transactions were left when none could come.
+    pub left: usize,
+    /// The others, in their order.
+    pub order: Vec<TxnId>,
+}
+
+/// An order that explains the history, or how far the best run came.
 pub(crate) fn explain(
     problem: &Problem<'_>,
     known: &KnownGraph,
     timeline: &Timeline,
     limit: &dyn Fn() -> Option<Limit>,
-) -> Result<Result<Certificate, usize>, Limit> {
-    let mut left = problem.history.txn_count();
+) -> Result<Result<Certificate, Ran>, Limit> {
+    let mut best = Ran { left: problem.history.txn_count(), order: Vec::new() };
     let is_serial = problem.shape.core == Core::Serializable;
     // First one transaction after the other, which is right at every level; then with begins apart from commits.
     for (follows_times, may_split) in [(true, false), (false, false), (false, true)] {
@@ -96,9 +104,12 @@ pub(crate) fn explain(
         if schedule.run(limit)? {
             return Ok(Ok(schedule.certificate()));
         }
-        left = left.min(schedule.left);
+        // With begins apart from commits the order of commits is no serial order.
+        if !may_split && schedule.left < best.left {
+            best = Ran { left: schedule.left, order: schedule.order_of_commits() };
+        }
     }
-    Ok(Err(left))
+    Ok(Err(best))
 }
 
 struct Schedule<'s, 'a> {
@@ -704,11 +715,19 @@ impl<'s, 'a> Schedule<'s, 'a> {
         true
     }
 
+    /// The transactions that came, in the order of their commits.
+    fn order_of_commits(&self) -> Vec<TxnId> {
+        match &self.past {
+            Some(past) => past.order().collect(),
+            None => self.commits.clone(),
+        }
+    }
+
     /// The order of begins and commits.
     fn certificate(&mut self) -> Certificate {
         let shape = self.problem.shape;
-        if let Some(past) = self.past.take() {
-            self.commits = past.order().collect();
+        if self.past.is_some() {
+            self.commits = self.order_of_commits();
             self.commits.iter().enumerate().for_each(|(place, txn)| self.began[txn.index()] = place as u32);
         }
         let mut order = Vec::with_capacity(self.commits.len() * shape.events as usize);

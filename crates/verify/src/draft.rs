@@ -1,0 +1,121 @@
+//! The best serial order so far, and the searches that improve it.
+//!
+//! A draft begins as the order in which the transactions ran as far as they could (`schedule`), or as the order of their
+//! progress. `repair` mends it where sessions are many; `frontier` makes a new one where they are few. If no read is
+//! wrong, the draft explains the history, at levels with begins apart from commits too. If some are, the search starts
+//! from it.
+
+use certify::{Certificate, Node};
+use history::{Outcome, TxnId};
+use order::NONE;
+
+use crate::options::{Limit, Options};
+use crate::problem::Problem;
+use crate::repair::{Effort, repair};
+use crate::steps::Steps;
+use crate::{frontier, guess};
+
+/// Steps for each transaction, and since the last success, of the attempt before saturation: 0.1 s for 10,000
+/// transactions.
+const SHORT: usize = 6;
+const SHORT_PATIENCE: usize = 2;
+
+/// The same for the attempt after saturation found no contradiction.
+const LONG: usize = 400;
+const LONG_PATIENCE: usize = 150;
+
+/// Steps that are given to a history of any size.
+const FEW_STEPS: usize = 20_000;
+
+/// A serial order of all transactions that took part.
+pub(crate) struct Draft {
+    steps: Steps,
+    order: Vec<u32>,
+    /// How many reads are wrong; unknown before the first search.
+    pub wrong: Option<usize>,
+}
+
+impl Draft {
+    /// The draft that begins with an order of some transactions. `None` if a serial order is not all that is asked for.
+    pub(crate) fn new(problem: &Problem<'_>, begin: &[TxnId]) -> Option<Self> {
+        let steps = Steps::of(problem)?;
+        let hints = guess::hints(problem);
+        let hint = |step: u32| hints[problem.shape.begin(steps.txns[step as usize]) as usize];
+        // What is left of a run that ended early would come far too late behind it.
+        let begin = if 4 * begin.len() < 3 * steps.len() { &[] } else { begin };
+        let step_of = steps.of_txns(problem.history.txn_count());
+        let mut order: Vec<u32> =
+            begin.iter().map(|txn| step_of[txn.index()]).filter(|&step| step != NONE).collect();
+        let mut is_placed = vec![false; steps.len()];
+        order.iter().for_each(|&step| is_placed[step as usize] = true);
+        let mut rest: Vec<u32> = (0..steps.len() as u32).filter(|&step| !is_placed[step as usize]).collect();
+        rest.sort_by_key(|&step| (hint(step), step));
+        order.extend(rest);
+        Some(Self { steps, order, wrong: None })
+    }
+
+    /// Mends the draft before anything is saturated; true if it explains the history.
+    pub(crate) fn mend_shortly(&mut self, options: &Options<'_>) -> Result<bool, Limit> {
+        self.mend(SHORT, SHORT_PATIENCE, options)
+    }
+
+    /// Mends the draft, or makes a new one where sessions, keys and values are few; true if it explains the history.
+    pub(crate) fn mend_long(&mut self, problem: &Problem<'_>, options: &Options<'_>) -> Result<bool, Limit> {
+        if options.stages.frontier
+            && let Some(order) = frontier::search(problem, options.seed, options.limit)?
+        {
+            let step_of = self.steps.of_txns(problem.history.txn_count());
+            self.take(order.into_iter().map(|txn| step_of[txn.index()]).collect(), 0);
+            return Ok(true);
+        }
+        // An order that was not worth mending before saturation is not worth it after.
+        match options.stages.repair && self.is_mended() {
+            true => self.mend(LONG, LONG_PATIENCE, options),
+            false => Ok(false),
+        }
+    }
+
+    /// Whether it is more than a guess.
+    pub(crate) fn is_mended(&self) -> bool {
+        self.wrong.is_some()
+    }
+
+    fn mend(&mut self, steps: usize, patience: usize, options: &Options<'_>) -> Result<bool, Limit> {
+        let size = self.steps.len();
+        let effort = Effort { steps: steps * size + FEW_STEPS, patience: patience * size + FEW_STEPS };
+        let (order, wrong) = repair(&self.steps, &self.order, options.seed, effort, options.limit)?;
+        self.take(order, wrong);
+        Ok(wrong == 0)
+    }
+
+    /// Keeps an order if it is better.
+    fn take(&mut self, order: Vec<u32>, wrong: usize) {
+        if self.wrong.is_none_or(|known| wrong < known) {
+            (self.order, self.wrong) = (order, Some(wrong));
+        }
+    }
+
+    /// The draft as a certificate.
+    pub(crate) fn certificate(&self, problem: &Problem<'_>) -> Certificate {
+        let shape = problem.shape;
+        let txns = self.order.iter().map(|&step| self.steps.txns[step as usize]);
+        let order = txns.flat_map(|txn| (shape.begin(txn)..=shape.commit(txn)).map(Node)).collect();
+        let is_unknown = |txn: &TxnId| problem.history.outcome(*txn) == Outcome::Unknown;
+        let mut committed_unknown: Vec<TxnId> = self.steps.txns.iter().copied().filter(is_unknown).collect();
+        committed_unknown.sort_unstable();
+        Certificate::Holds { order, committed_unknown }
+    }
+
+    /// For each event of a transaction its place in the draft, as a hint for the search.
+    pub(crate) fn hints(&self, problem: &Problem<'_>) -> Vec<u64> {
+        let shape = problem.shape;
+        let mut hints = vec![u64::MAX; problem.history.txn_count() * shape.events as usize];
+        for (place, &step) in self.order.iter().enumerate() {
+            let txn = self.steps.txns[step as usize];
+            for node in shape.begin(txn)..=shape.commit(txn) {
+                hints[node as usize] = place as u64;
+            }
+        }
+        hints
+    }
+}
