@@ -22,10 +22,12 @@ fn demo() {
     let (_, checked) = shown.split_once("Which level is that?\n").unwrap();
     expect![[r#"
 
+        doctors satisfies session snapshot isolation, not serializability: there was write skew.
         doctors: 3 sessions, 3 transactions, 8 operations, 2 keys
 
           holds      session-snapshot-isolation
                      and with it snapshot-isolation, prefix, parallel-si, causal, update-atomic, no-lost-update, read-atomic, read-committed, cut-isolation, read-uncommitted
+                     chances: 0 lost updates, 0 read skews, 1 write skew; too little for lost update, read skew
           violated   serializable, update-serializable: write skew on keys alice, bob (G2-item), 2 transactions
                      and with it session-serializable
 

@@ -29,6 +29,7 @@ pub struct Check<'h> {
     threads: usize,
     certify: bool,
     skews: bool,
+    first: Option<LevelId>,
 }
 
 /// The answers to a [`Check`].
@@ -54,6 +55,7 @@ impl<'h> Check<'h> {
             threads: 1,
             certify: true,
             skews: true,
+            first: None,
         }
     }
 
@@ -115,6 +117,12 @@ impl<'h> Check<'h> {
         Self { skews, ..self }
     }
 
+    /// Decides this level before all others, if it is among those that are asked. Its answer then depends on no other
+    /// level, and a monitor may give the others less time.
+    pub fn first(self, level: LevelId) -> Self {
+        Self { first: Some(level), ..self }
+    }
+
     /// Decides.
     ///
     /// # Errors
@@ -131,11 +139,13 @@ impl<'h> Check<'h> {
             }
         };
         let question = self.question(index, self.monitor.unwrap_or(&unlimited));
-        let mut answers = question.ask(&choice.engine)?;
+        let first = self.first.filter(|level| choice.engine.contains(level) || choice.weak.contains(level));
+        let first = first.map(|level| question.ask_alone(level)).transpose()?;
+        let mut answers = question.ask(&choice.engine, first.as_ref())?;
         if self.skews {
             add_skews(&question, &mut answers)?;
         }
-        answers.extend(question.ask_texts(&choice.weak, &answers)?);
+        answers.extend(question.ask_texts(&choice.weak, &answers, first.as_ref())?);
         for level in &choice.own {
             question.monitor.stage(&format!("checking {}", level.name));
             let known: Vec<&Answer> = answers.iter().collect();
@@ -262,6 +272,7 @@ impl<'h> Check<'h> {
             threads: 1,
             certify: self.certify,
             skews: false,
+            first: None,
         }
     }
 

@@ -44,14 +44,26 @@ pub(crate) struct Question<'h> {
 }
 
 impl Question<'_> {
-    /// Answers for levels that have an engine, in their order.
-    pub(crate) fn ask(&self, asked: &[LevelId]) -> Result<Vec<Answer>, Error> {
-        let mut answers: Vec<Option<Answer>> = vec![None; asked.len()];
+    /// The answer for one level, which depends on no other level.
+    pub(crate) fn ask_alone(&self, level: LevelId) -> Result<Answer, Error> {
+        self.monitor.stage(&format!("checking {level}"));
+        let answer = match level.engine() {
+            Some(_) => self.decide(level, &[]),
+            None => crate::text::decide(self, level.spec(), level.into(), &[]),
+        }?;
+        self.monitor.answered(&answer);
+        Ok(answer)
+    }
+
+    /// Answers for levels that have an engine, in their order; `first` was answered before.
+    pub(crate) fn ask(&self, asked: &[LevelId], first: Option<&Answer>) -> Result<Vec<Answer>, Error> {
+        let mut answers = places_with(asked, first);
+        let known: Vec<Answer> = first.into_iter().cloned().collect();
         loop {
-            let batch = self.next_batch(asked, &mut answers);
+            let batch = self.next_batch(asked, &known, &mut answers);
             if batch.is_empty() {
                 self.ask_again(&mut answers)?;
-                settle_undecided(&[], &mut answers);
+                settle_undecided(&known, &mut answers);
                 return Ok(answers.into_iter().flatten().collect());
             }
             let names: Vec<_> = batch.iter().map(|&place| asked[place].name()).collect();
@@ -69,9 +81,14 @@ impl Question<'_> {
     ///
     /// What follows from an answer that is there already is not asked. Causal comes first: whichever way it is answered,
     /// that settles most of the others.
-    pub(crate) fn ask_texts(&self, asked: &[LevelId], known: &[Answer]) -> Result<Vec<Answer>, Error> {
-        let mut answers: Vec<Option<Answer>> = vec![None; asked.len()];
-        let mut places: Vec<usize> = (0..asked.len()).collect();
+    pub(crate) fn ask_texts(
+        &self,
+        asked: &[LevelId],
+        known: &[Answer],
+        first: Option<&Answer>,
+    ) -> Result<Vec<Answer>, Error> {
+        let mut answers = places_with(asked, first);
+        let mut places: Vec<usize> = (0..asked.len()).filter(|&place| answers[place].is_none()).collect();
         places.sort_by_key(|&place| asked[place] != LevelId::Causal);
         for place in places {
             let level = asked[place];
@@ -91,10 +108,10 @@ impl Question<'_> {
     }
 
     /// Fills in what follows from the answers, and picks the levels to ask next.
-    fn next_batch(&self, asked: &[LevelId], answers: &mut [Option<Answer>]) -> Vec<usize> {
+    fn next_batch(&self, asked: &[LevelId], known: &[Answer], answers: &mut [Option<Answer>]) -> Vec<usize> {
         for place in 0..asked.len() {
             if answers[place].is_none() {
-                answers[place] = consequence(asked[place], answers.iter().flatten());
+                answers[place] = consequence(asked[place], known.iter().chain(answers.iter().flatten()));
             }
         }
         let open = (0..asked.len()).filter(|&place| answers[place].is_none());
@@ -247,6 +264,12 @@ impl Question<'_> {
         }
         answer
     }
+}
+
+/// A place for the answer of each level, filled where the first answer is for that level.
+fn places_with(asked: &[LevelId], first: Option<&Answer>) -> Vec<Option<Answer>> {
+    let is_first = |level: &LevelId| first.filter(|answer| answer.level.shipped() == Some(*level)).cloned();
+    asked.iter().map(is_first).collect()
 }
 
 /// A level with an argument for the history.

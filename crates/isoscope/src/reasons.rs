@@ -25,6 +25,7 @@ pub(crate) fn of_contradiction(
     lines.push(Line { depth: 0, text: visible(&teller.conclusion(&cycle)) });
     Some(Explanation {
         anomaly: anomaly(plan, &cycle),
+        clause: plan.one_source.then_some("a row changed between two reads of one transaction"),
         headline: format!("contradiction, {}", counted(transactions.len(), "transaction")),
         transactions,
         participants: Vec::new(),

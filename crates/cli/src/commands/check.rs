@@ -17,6 +17,7 @@ use crate::exit::{Exit, Failure};
 use crate::files::{flags, is_stdout, keep_apart, named, write_whole};
 use crate::load::Subject;
 use crate::progress::{Progress, Watched};
+use crate::report::shown::{Bar, Shown};
 use crate::report::{self, Report, RunStats};
 use crate::screen::{Form, say};
 use crate::terminal::visible;
@@ -233,6 +234,8 @@ impl Question<'_> {
             answers: report.answers,
             not_asked: report.not_asked,
             stats: self.arguments.stats.then(|| self.stats(subject)),
+            shown: self.shown(subject),
+            run: None,
         };
         if let Some(file) = &self.arguments.certificate {
             write_certificate(file, &report)?;
@@ -257,6 +260,11 @@ impl Question<'_> {
         }
         let (sentence, stage) = (self.monitor.sentence(limit), self.monitor.progress.stage());
         self.report(Err(Failure::Limit(format!("{sentence} while {stage}"))))
+    }
+
+    fn shown(&self, subject: &Subject) -> Shown {
+        let of_index = |(index, _): &(Index, _)| Shown::of(&subject.history, index, Bar::ReadsOthers);
+        self.index.get().map_or_else(Shown::not_counted, of_index)
     }
 
     fn stats(&self, subject: &Subject) -> RunStats {

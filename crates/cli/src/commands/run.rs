@@ -5,6 +5,7 @@
 mod answer;
 mod check;
 mod execute;
+mod shares;
 
 use std::path::{Path, PathBuf};
 

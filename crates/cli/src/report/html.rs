@@ -27,11 +27,9 @@ pub fn write_report(report: &Report<'_>, out: &mut dyn Write) -> Result<(), Fail
 pub fn page<'r>(report: &Report<'r>) -> Page<'r> {
     let history = &report.subject.history;
     let chances = Chances::of(history, &Index::of(history));
-    let headline = report.subject.headline();
-    let about = headline.split_once(": ").map_or(headline.as_str(), |(_, counts)| counts);
     Page {
         title: report.subject.name.clone(),
-        about: about.to_owned(),
+        about: format!("{} {}", report.sentence(), report.subject.counts()),
         history: Some(history),
         verdicts: report.answers.iter().map(|answer| row(report, answer)).collect(),
         witnesses: report.witnesses.clone(),

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, Write};
 
-use isoscope::{Answer, Asked, LevelId, NotAsked, SkewReport, units};
+use isoscope::{Answer, Asked, Chances, LevelId, NotAsked, SkewReport, units};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -13,10 +13,15 @@ use crate::screen::{Form, Screen};
 
 #[derive(Serialize)]
 struct ReportJson<'r> {
+    headline: String,
     history: HistoryJson,
     verdicts: Vec<VerdictJson<'r>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     not_asked: &'r [NotAsked],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nothing_shown: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chances: Option<Chances>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stats: Option<&'r RunStats>,
 }
@@ -52,6 +57,9 @@ pub fn value(report: &Report<'_>) -> Result<Value, Failure> {
 
 fn report_json<'r>(report: &'r Report<'_>) -> ReportJson<'r> {
     ReportJson {
+        headline: report.sentence(),
+        nothing_shown: report.nothing_shown(),
+        chances: report.shown.chances,
         history: report.subject.json(),
         verdicts: report.answers.iter().map(|answer| verdict(report, answer)).collect(),
         not_asked: &report.not_asked,

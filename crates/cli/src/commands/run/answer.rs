@@ -15,9 +15,6 @@ use crate::report;
 use crate::screen::{Screen, say};
 use crate::terminal::{Style, Tone, visible};
 
-/// Where the text begins after the word.
-const COLUMN: usize = 13;
-
 /// The answer of one run.
 pub struct Answer<'o> {
     options: &'o Options,
@@ -51,14 +48,15 @@ impl<'o> Answer<'o> {
         if is_later {
             writeln!(out)?;
         }
+        if let Some(checked) = &self.executed.checked {
+            report::text::sentence(&checked.report(), style, &mut out)?;
+            self.write_promise(checked, style, &mut out)?;
+            writeln!(out)?;
+        }
         self.write_run(style, &mut out)?;
         if let Some(checked) = &self.executed.checked {
             writeln!(out)?;
-            report::text::write(&checked.report(), style, &mut out)?;
-            self.write_promise(checked, style, &mut out)?;
-        } else if let Some(file) = &self.executed.out {
-            let text = format!("isoscope check {}", visible(&file.display().to_string()));
-            writeln!(out, "{}", style.wrap(&text, 2, 4))?;
+            report::text::details(&checked.report(), style, &mut out)?;
         }
         out.flush()?;
         if let Some(failure) = &self.executed.failure {
@@ -91,33 +89,43 @@ impl<'o> Answer<'o> {
             self.options.shape.seed
         );
         writeln!(out, "{}", style.wrap(&headline, 0, 2))?;
-        for line in summary_lines(summary) {
+        for line in summary_lines(summary).into_iter().chain(self.recording_line()) {
             writeln!(out, "{}", style.wrap(&visible(&line), 2, 4))?;
         }
         Ok(())
     }
 
+    /// Where the recording is, and how long checking it took.
+    fn recording_line(&self) -> Option<String> {
+        let file = self.executed.out.as_ref()?.display();
+        Some(match &self.executed.checked {
+            Some(checked) => {
+                let counts = checked.report().subject.counts();
+                format!("recorded in {file} ({counts}), checked in {}", units::duration(checked.time))
+            }
+            None => format!("recorded in {file}; `isoscope check {file}` decides"),
+        })
+    }
+
+    /// Whether the promise was kept, and what else is known of the setting.
     fn write_promise(&self, checked: &Checked, style: Style, out: &mut Screen<'_>) -> Result<(), Failure> {
-        let promise = self.executed.promise;
-        writeln!(out)?;
+        let is_asked = !self.options.levels.is_empty();
+        let promise = self.executed.promise.filter(|_| !is_asked);
         for judged in &checked.judged {
-            let (tone, word) = tone_and_word(judged);
-            let is_asked = !self.options.levels.is_empty();
-            let source = promise
-                .filter(|_| !is_asked)
-                .map_or_else(String::new, |promise| format!(" ({})", promise.source));
-            let what = if is_asked { "asked" } else { "promised" };
-            let text = style.wrap(&format!("{}: {word}{source}", judged.level), COLUMN, COLUMN);
-            write!(out, "  {what:<width$}", width = COLUMN - 2)?;
-            paint_within(out, tone, &word, &text[COLUMN..])?;
+            let (tone, word) = tone_and_word(judged, checked.report().nothing_shown(), is_asked);
+            let text = match promise {
+                Some(promise) => format!("{word}: {} ({}).", judged.level, promise.source),
+                None => format!("{} {word}.", judged.level),
+            };
+            paint_within(out, tone, &word, &style.wrap(&text, 0, 2))?;
         }
-        if let Some(remark) = promise.and_then(|promise| promise.remark) {
-            writeln!(out, "{}", style.wrap(remark, COLUMN, COLUMN))?;
+        let Some(promise) = promise else { return Ok(()) };
+        if let Some(remark) = promise.remark {
+            writeln!(out, "{}", style.wrap(remark, 2, 2))?;
         }
-        if let Some(expected) =
-            promise.and_then(|promise| promise.expected).filter(|_| self.options.levels.is_empty())
-        {
-            writeln!(out, "  {:<width$}{expected}", "expected", width = COLUMN - 2)?;
+        if let Some(level) = promise.expected {
+            let text = format!("Known to give {level} (not promised): {}.", known_word(checked, level));
+            writeln!(out, "{}", style.wrap(&text, 0, 2))?;
         }
         Ok(())
     }
@@ -149,6 +157,7 @@ impl<'o> Answer<'o> {
                 .map(|judged| json!({ "level": judged.level.name(), "verdict": verdict_word(judged) }))
                 .collect::<Vec<_>>(),
             "check": check,
+            "headline": checked.as_ref().map(|checked| checked.report().sentence()),
             "check_failed": failure.as_ref().map(ToString::to_string),
             "check_ms": checked.as_ref().map(|checked| units::milliseconds(checked.time)),
         }))
@@ -163,15 +172,23 @@ fn paint_within(out: &mut Screen<'_>, tone: Tone, part: &str, line: &str) -> io:
     writeln!(out, "{after}")
 }
 
-fn tone_and_word(judged: &Judged) -> (Tone, String) {
-    match judged.decision {
-        Decision::Holds => (Tone::Good, "holds".into()),
-        Decision::Violated => (Tone::Bad, "violated".into()),
-        Decision::Undecided(Obstacle::Definition(_)) => (
-            Tone::Unsure,
-            "not decided: there is no engine for it yet; single reads show nothing that it forbids".into(),
-        ),
-        Decision::Undecided(_) => (Tone::Unsure, "undecided".into()),
+/// What became of a level that the run is judged by: of a promise, or of a level that the user named.
+fn tone_and_word(judged: &Judged, nothing: Option<&str>, is_asked: bool) -> (Tone, String) {
+    let word = |promise: &str, asked: &str| if is_asked { asked.to_owned() } else { promise.to_owned() };
+    match (judged.decision, nothing) {
+        (Decision::Holds, None) => (Tone::Good, word("Promise kept", "holds")),
+        (Decision::Holds, Some(_)) => (Tone::Unsure, word("Promise not tested", "was not tested")),
+        (Decision::Violated, _) => (Tone::Bad, word("Promise broken", "is violated")),
+        (Decision::Undecided(_), _) => (Tone::Unsure, word("Promise undecided", "is undecided")),
+    }
+}
+
+/// What this run says of a level that is known to hold.
+fn known_word(checked: &Checked, level: LevelId) -> &'static str {
+    match (checked.decision(level), checked.report().nothing_shown()) {
+        (Some(Decision::Holds), None) => "it held",
+        (Some(Decision::Violated), _) => "it did not hold",
+        _ => "not shown by this run",
     }
 }
 

@@ -13,7 +13,7 @@ use history::Datum;
 use isoscope::units;
 use record::Recorder;
 
-use super::check::{self, Checked};
+use super::check::{self, Checked, Question};
 use crate::args::LimitArguments;
 use crate::exit::Failure;
 use crate::progress::Progress;
@@ -60,7 +60,15 @@ pub fn execute(
     drop((claim, server));
     let (checked, failure) = match &out {
         Some(out) if options.checks => {
-            match check::check(out, options, promise, limits, &progress, with_witnesses) {
+            let question = Question {
+                options,
+                promise,
+                database: subject(&description, &setting),
+                run_time: summary.elapsed,
+                limits,
+                with_witnesses,
+            };
+            match check::check(out, &question, &progress) {
                 Ok(checked) => (Some(checked), None),
                 Err(failure) => (None, Some(failure)),
             }
@@ -70,6 +78,14 @@ pub fn execute(
     // Until here no other run could write to the file that was checked.
     drop((recorder, progress));
     Ok(Executed { description, setting, promise, summary, out, checked, failure })
+}
+
+/// The database at its setting, as a sentence names it: `MariaDB 10.11.14 at repeatable-read`.
+fn subject(description: &Description, setting: &Setting) -> String {
+    let version = &description.version;
+    let end = version.find(|char: char| !char.is_ascii_digit() && char != '.').unwrap_or(version.len());
+    let short = if end > 0 { &version[..end] } else { version };
+    visible(&format!("{} {short} at {}", description.product, setting.name))
 }
 
 fn start_server(options: &Options) -> Result<Option<Server>, Failure> {
