@@ -69,6 +69,9 @@ pub enum Statement {
     Select { table: String, predicate: Where },
     /// Set columns of the rows that satisfy a predicate: `Answer::Count` of rows found.
     Update { table: String, predicate: Where, set: Vec<(String, Datum)> },
+    /// Set columns of the rows that satisfy a predicate, and say which rows (`UPDATE ... RETURNING k`): `Answer::Rows` of
+    /// keys without columns.
+    UpdateReturning { table: String, predicate: Where, set: Vec<(String, Datum)> },
     /// Delete the rows that satisfy a predicate: `Answer::Count`.
     DeleteWhere { table: String, predicate: Where },
     /// SQL as it stands; a driver without SQL refuses it. `Answer::Rows` with the first column as the key if it
@@ -91,6 +94,7 @@ pub enum StatementKind {
     Range,
     Select,
     Update,
+    UpdateReturning,
     DeleteWhere,
     Sql,
 }
@@ -110,6 +114,7 @@ impl Statement {
             | Self::Range { table, .. }
             | Self::Select { table, .. }
             | Self::Update { table, .. }
+            | Self::UpdateReturning { table, .. }
             | Self::DeleteWhere { table, .. } => Some(table),
             Self::Sql(_) => None,
         }
@@ -129,6 +134,7 @@ impl Statement {
             Self::Range { .. } => StatementKind::Range,
             Self::Select { .. } => StatementKind::Select,
             Self::Update { .. } => StatementKind::Update,
+            Self::UpdateReturning { .. } => StatementKind::UpdateReturning,
             Self::DeleteWhere { .. } => StatementKind::DeleteWhere,
             Self::Sql(_) => StatementKind::Sql,
         }

@@ -29,7 +29,7 @@ pub struct Check<'h> {
     threads: usize,
     certify: bool,
     skews: bool,
-    first: Option<LevelId>,
+    first: Vec<LevelId>,
 }
 
 /// The answers to a [`Check`].
@@ -55,7 +55,7 @@ impl<'h> Check<'h> {
             threads: 1,
             certify: true,
             skews: true,
-            first: None,
+            first: Vec::new(),
         }
     }
 
@@ -117,10 +117,10 @@ impl<'h> Check<'h> {
         Self { skews, ..self }
     }
 
-    /// Decides this level before all others, if it is among those that are asked. Its answer then depends on no other
-    /// level, and a monitor may give the others less time.
-    pub fn first(self, level: LevelId) -> Self {
-        Self { first: Some(level), ..self }
+    /// Decides these levels before all others, in this order, as far as they are among those that are asked, so that a
+    /// monitor may give the others less time.
+    pub fn first(self, levels: impl IntoIterator<Item = LevelId>) -> Self {
+        Self { first: levels.into_iter().collect(), ..self }
     }
 
     /// Decides.
@@ -139,13 +139,13 @@ impl<'h> Check<'h> {
             }
         };
         let question = self.question(index, self.monitor.unwrap_or(&unlimited));
-        let first = self.first.filter(|level| choice.engine.contains(level) || choice.weak.contains(level));
-        let first = first.map(|level| question.ask_alone(level)).transpose()?;
-        let mut answers = question.ask(&choice.engine, first.as_ref())?;
+        let is_asked = |level: &LevelId| choice.engine.contains(level) || choice.weak.contains(level);
+        let first = question.ask_first(self.first.iter().copied().filter(is_asked))?;
+        let mut answers = question.ask(&choice.engine, &first)?;
         if self.skews {
             add_skews(&question, &mut answers)?;
         }
-        answers.extend(question.ask_texts(&choice.weak, &answers, first.as_ref())?);
+        answers.extend(question.ask_texts(&choice.weak, &answers, &first)?);
         for level in &choice.own {
             question.monitor.stage(&format!("checking {}", level.name));
             let known: Vec<&Answer> = answers.iter().collect();
@@ -272,7 +272,7 @@ impl<'h> Check<'h> {
             threads: 1,
             certify: self.certify,
             skews: false,
-            first: None,
+            first: Vec::new(),
         }
     }
 

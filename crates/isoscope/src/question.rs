@@ -44,26 +44,34 @@ pub(crate) struct Question<'h> {
 }
 
 impl Question<'_> {
-    /// The answer for one level, which depends on no other level.
-    pub(crate) fn ask_alone(&self, level: LevelId) -> Result<Answer, Error> {
-        self.monitor.stage(&format!("checking {level}"));
-        let answer = match level.engine() {
-            Some(_) => self.decide(level, &[]),
-            None => crate::text::decide(self, level.spec(), level.into(), &[]),
-        }?;
-        self.monitor.answered(&answer);
-        Ok(answer)
+    /// Answers for levels one after the other, whether they have an engine or not.
+    pub(crate) fn ask_first(&self, levels: impl Iterator<Item = LevelId>) -> Result<Vec<Answer>, Error> {
+        let mut answers: Vec<Answer> = Vec::new();
+        for level in levels {
+            let answer = match (consequence(level, answers.iter()), level.engine()) {
+                (Some(answer), _) => answer,
+                (None, engine) => {
+                    self.monitor.stage(&format!("checking {level}"));
+                    match engine {
+                        Some(_) => self.decide(level, &[])?,
+                        None => crate::text::decide(self, level.spec(), level.into(), &[])?,
+                    }
+                }
+            };
+            self.monitor.answered(&answer);
+            answers.push(answer);
+        }
+        Ok(answers)
     }
 
-    /// Answers for levels that have an engine, in their order; `first` was answered before.
-    pub(crate) fn ask(&self, asked: &[LevelId], first: Option<&Answer>) -> Result<Vec<Answer>, Error> {
+    /// Answers for levels that have an engine, in their order; `first` were answered before.
+    pub(crate) fn ask(&self, asked: &[LevelId], first: &[Answer]) -> Result<Vec<Answer>, Error> {
         let mut answers = places_with(asked, first);
-        let known: Vec<Answer> = first.into_iter().cloned().collect();
         loop {
-            let batch = self.next_batch(asked, &known, &mut answers);
+            let batch = self.next_batch(asked, first, &mut answers);
             if batch.is_empty() {
                 self.ask_again(&mut answers)?;
-                settle_undecided(&known, &mut answers);
+                settle_undecided(first, &mut answers);
                 return Ok(answers.into_iter().flatten().collect());
             }
             let names: Vec<_> = batch.iter().map(|&place| asked[place].name()).collect();
@@ -85,7 +93,7 @@ impl Question<'_> {
         &self,
         asked: &[LevelId],
         known: &[Answer],
-        first: Option<&Answer>,
+        first: &[Answer],
     ) -> Result<Vec<Answer>, Error> {
         let mut answers = places_with(asked, first);
         let mut places: Vec<usize> = (0..asked.len()).filter(|&place| answers[place].is_none()).collect();
@@ -266,10 +274,10 @@ impl Question<'_> {
     }
 }
 
-/// A place for the answer of each level, filled where the first answer is for that level.
-fn places_with(asked: &[LevelId], first: Option<&Answer>) -> Vec<Option<Answer>> {
-    let is_first = |level: &LevelId| first.filter(|answer| answer.level.shipped() == Some(*level)).cloned();
-    asked.iter().map(is_first).collect()
+/// A place for the answer of each level, filled where the level was answered first.
+fn places_with(asked: &[LevelId], first: &[Answer]) -> Vec<Option<Answer>> {
+    let of = |level: &LevelId| first.iter().find(|answer| answer.level.shipped() == Some(*level)).cloned();
+    asked.iter().map(of).collect()
 }
 
 /// A level with an argument for the history.

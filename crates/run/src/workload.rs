@@ -134,8 +134,13 @@ impl Named {
             Base::Twitter => Config { keys: 1000, ..Config::default() },
             Base::Rubis => Config { keys: 1000, ..Config::default() },
         };
+        // What a predicate missed takes longest to decide.
+        let transactions = match self.base {
+            Base::Predicates | Base::Rooms => 1_000,
+            _ => 10_000,
+        };
         // Latency, not processors, limits how many clients a simulated store can have.
-        Config { sessions: 8, transactions: 10_000, ..config }
+        Config { sessions: 8, transactions, ..config }
     }
 
     /// The workload in this shape.

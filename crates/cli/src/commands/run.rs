@@ -44,7 +44,8 @@ pub struct Arguments {
     /// How many clients there are [default: 8]
     #[arg(long, value_name = "N")]
     sessions: Option<String>,
-    /// End after so many transactions; aborted attempts come on top [default: 10000, without --duration]
+    /// End after so many transactions; aborted attempts come on top [default: 10000, or 1000 for blindw-pred and
+    /// pred-skew, without --duration]
     #[arg(long, value_name = "N")]
     transactions: Option<String>,
     /// End after this time, such as 30s

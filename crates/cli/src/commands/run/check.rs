@@ -116,18 +116,15 @@ fn decide(
     let subject = Subject::read(&InputArguments { history: file.to_owned(), reading }, limits)?;
     let index = Index::of(&subject.history);
     let watched = Watched::new(limits, progress);
-    let judged = question.judged_level();
-    let monitor = Shares::new(&watched, judged, question.time_for_others());
+    let first = question.first();
+    let monitor = Shares::new(&watched, &first, question.time_for_others());
     let check = Check::new(&subject.history)
         .index(&index)
         .levels(question.asked()?)
         .monitor(&monitor)
         .seed(question.options.shape.seed)
+        .first(first.iter().copied())
         .skews(false);
-    let check = match judged {
-        Some(level) => check.first(level),
-        None => check,
-    };
     let decided = interrupt::while_deciding(|| {
         let report = check.run()?;
         let with_witnesses = question.with_witnesses;
@@ -155,6 +152,14 @@ impl Question<'_> {
         }
         let Some(promise) = self.promise else { return Ok(Asked::default()) };
         Ok(LevelId::with_engine().chain([promise.level]).collect())
+    }
+
+    /// The levels that are decided first, the judged one last. A level that is known to hold is asked before it: where it
+    /// holds, the promised one does too, and real time makes it much easier to decide.
+    fn first(&self) -> Vec<LevelId> {
+        let Some(judged) = self.judged_level() else { return Vec::new() };
+        let known = self.promise.and_then(|promise| promise.expected);
+        known.into_iter().filter(|known| *known != judged).chain([judged]).collect()
     }
 
     /// The promised level, unless the user named levels.

@@ -1,8 +1,8 @@
 //! Time for the levels that a run is not judged by.
 //!
-//! The judged level is decided first, under the user's limits alone. From then on every other level gets half of the
-//! time that is left, so that a hard level leaves time for the easier ones behind it, and all of them together never
-//! take longer than they may.
+//! The judged level is decided under the user's limits alone, after a level that settles it where that one holds. From
+//! then on every other level gets half of the time that is left, so that a hard level leaves time for the easier ones
+//! behind it, and all of them together never take longer than they may.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -21,7 +21,6 @@ pub struct Shares<'w> {
     clock: Mutex<Clock>,
 }
 
-#[derive(Default)]
 struct Clock {
     /// When the others must have ended, since the start of the check.
     end: Option<Duration>,
@@ -30,9 +29,12 @@ struct Clock {
 }
 
 impl<'w> Shares<'w> {
-    /// Without a judged level, or without a time, only the user's limits count.
-    pub fn new(watched: &'w Watched<'w>, judged: Option<LevelId>, time: Option<Duration>) -> Self {
-        Self { watched, judged, time, clock: Mutex::default() }
+    /// The judged level is the last of those that are decided first. Without one, or without a time, only the user's
+    /// limits count.
+    pub fn new(watched: &'w Watched<'w>, first: &[LevelId], time: Option<Duration>) -> Self {
+        let end_of_level = time.filter(|_| first.len() > 1).map(|time| watched.elapsed() + time);
+        let clock = Mutex::new(Clock { end: None, end_of_level });
+        Self { watched, judged: first.last().copied(), time, clock }
     }
 
     fn clock(&self) -> std::sync::MutexGuard<'_, Clock> {
