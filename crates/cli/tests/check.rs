@@ -251,60 +251,60 @@ fn json() {
         "--json --level si,prefix",
         expect![[r#"
             {
+              "chances": {
+                "lost_update": 1,
+                "read_conflicts": 2,
+                "read_skew": 0,
+                "write_conflicts": 1,
+                "write_skew": 0
+              },
               "headline": "h.txt satisfies prefix consistency, not snapshot isolation: updates were lost.",
               "history": {
+                "aborted": 0,
+                "committed": 2,
                 "file": "h.txt",
                 "format": "notation",
+                "keys": 1,
+                "operations": 4,
                 "sessions": 2,
                 "transactions": 2,
-                "committed": 2,
-                "aborted": 0,
                 "unknown": 0,
-                "operations": 4,
-                "keys": 1,
                 "warnings": []
               },
               "verdicts": [
                 {
-                  "level": "snapshot-isolation",
-                  "verdict": "violated",
-                  "time_ms": 0.0,
                   "anomaly": "lost update",
-                  "transactions": [
-                    "T1",
-                    "T2"
-                  ],
-                  "reason": "T1 began before T2 committed: T1 read x = 0 (the initial value), and T2 wrote x = 2 over it; T2 committed before T1 began: both wrote x, and T2 began before T1 committed",
                   "headline": "lost update on key x (G-single), 2 transactions",
+                  "level": "snapshot-isolation",
                   "participants": [
                     "T1 (session a) read x = 0, then wrote x = 1",
                     "T2 (session b) read x = 0, then wrote x = 2"
                   ],
+                  "reason": "T1 began before T2 committed: T1 read x = 0 (the initial value), and T2 wrote x = 2 over it; T2 committed before T1 began: both wrote x, and T2 began before T1 committed",
                   "sentences": [
                     "T1 began before T2 committed: T1 read x = 0 (the initial value), and T2 wrote x = 2 over it",
                     "T2 committed before T1 began: both wrote x, and T2 began before T1 committed",
                     "T2 began before T1 committed: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it"
-                  ]
+                  ],
+                  "time_ms": 0.0,
+                  "transactions": [
+                    "T1",
+                    "T2"
+                  ],
+                  "verdict": "violated"
                 },
                 {
-                  "level": "prefix",
-                  "verdict": "holds",
-                  "time_ms": 0.0,
                   "anomaly": null,
-                  "transactions": [],
-                  "reason": null,
                   "headline": null,
+                  "level": "prefix",
                   "participants": [],
-                  "sentences": []
+                  "reason": null,
+                  "sentences": [],
+                  "time_ms": 0.0,
+                  "transactions": [],
+                  "verdict": "holds"
                 }
-              ],
-              "chances": {
-                "read_conflicts": 2,
-                "write_conflicts": 1,
-                "lost_update": 1,
-                "read_skew": 0,
-                "write_skew": 0
-              }
+              ]
             }
             --- exit 1
         "#]],
@@ -318,8 +318,8 @@ fn reports_for_ci() {
         "--junit - --level si,prefix",
         expect![[r#"
             <?xml version="1.0" encoding="UTF-8"?>
-            <testsuites name="isoscope" tests="2" failures="1" errors="0">
-              <testsuite name="h.txt" tests="2" failures="1" errors="0">
+            <testsuites name="isoscope" tests="2" failures="1" errors="0" skipped="0">
+              <testsuite name="h.txt" tests="2" failures="1" errors="0" skipped="0">
                 <testcase classname="h.txt" name="snapshot-isolation" time="0">
                   <failure type="violated" message="lost update on key x (G-single), 2 transactions">T1 (session a) read x = 0, then wrote x = 1&#10;T2 (session b) read x = 0, then wrote x = 2&#10;T1 began before T2 committed: T1 read x = 0 (the initial value), and T2 wrote x = 2 over it&#10;T2 committed before T1 began: both wrote x, and T2 began before T1 committed&#10;  T2 began before T1 committed: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it</failure>
                 </testcase>
@@ -337,6 +337,7 @@ fn reports_for_ci() {
               "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
               "runs": [
                 {
+                  "columnKind": "unicodeCodePoints",
                   "results": [
                     {
                       "level": "error",
@@ -345,33 +346,83 @@ fn reports_for_ci() {
                           "physicalLocation": {
                             "artifactLocation": {
                               "uri": "h.txt"
+                            },
+                            "region": {
+                              "endColumn": 2,
+                              "endLine": 1,
+                              "startColumn": 1,
+                              "startLine": 1
                             }
                           }
                         }
                       ],
                       "message": {
-                        "text": "snapshot-isolation is violated: lost update on key x (G-single), 2 transactions: T1 began before T2 committed: T1 read x = 0 (the initial value), and T2 wrote x = 2 over it; T2 committed before T1 began: both wrote x, and T2 began before T1 committed"
+                        "text": "h.txt: snapshot-isolation is violated: lost update on key x (G-single), 2 transactions: T1 (session a) read x = 0, then wrote x = 1\nT2 (session b) read x = 0, then wrote x = 2\nT1 began before T2 committed: T1 read x = 0 (the initial value), and T2 wrote x = 2 over it\nT2 committed before T1 began: both wrote x, and T2 began before T1 committed\n  T2 began before T1 committed: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it"
                       },
-                      "ruleId": "snapshot-isolation"
+                      "partialFingerprints": {
+                        "isoscope/v1": "9fbe0f20277b8fb9"
+                      },
+                      "ruleId": "snapshot-isolation",
+                      "ruleIndex": 0
                     }
                   ],
                   "tool": {
                     "driver": {
+                      "informationUri": "https://docs.rs/isoscope",
                       "name": "isoscope",
                       "rules": [
                         {
-                          "id": "snapshot-isolation",
-                          "shortDescription": {
+                          "defaultConfiguration": {
+                            "level": "error"
+                          },
+                          "fullDescription": {
                             "text": "Each transaction reads from a snapshot and commits only if nobody else wrote its objects since; snapshots may be old, and nothing ties them to sessions or clocks."
+                          },
+                          "help": {
+                            "markdown": "Each transaction reads from a snapshot and commits only if nobody else wrote its objects since; snapshots may be old, and nothing ties them to sessions or clocks.\n\n`isoscope levels snapshot-isolation` shows the definition and examples.",
+                            "text": "Each transaction reads from a snapshot and commits only if nobody else wrote its objects since; snapshots may be old, and nothing ties them to sessions or clocks. `isoscope levels snapshot-isolation` shows the definition and examples."
+                          },
+                          "helpUri": "https://docs.rs/isoscope",
+                          "id": "snapshot-isolation",
+                          "name": "snapshot-isolation",
+                          "properties": {
+                            "precision": "very-high",
+                            "tags": [
+                              "isolation",
+                              "database"
+                            ]
+                          },
+                          "shortDescription": {
+                            "text": "snapshot-isolation"
                           }
                         },
                         {
-                          "id": "prefix",
-                          "shortDescription": {
+                          "defaultConfiguration": {
+                            "level": "error"
+                          },
+                          "fullDescription": {
                             "text": "Everybody sees a prefix of one order of commits."
+                          },
+                          "help": {
+                            "markdown": "Everybody sees a prefix of one order of commits.\n\n`isoscope levels prefix` shows the definition and examples.",
+                            "text": "Everybody sees a prefix of one order of commits. `isoscope levels prefix` shows the definition and examples."
+                          },
+                          "helpUri": "https://docs.rs/isoscope",
+                          "id": "prefix",
+                          "name": "prefix",
+                          "properties": {
+                            "precision": "very-high",
+                            "tags": [
+                              "isolation",
+                              "database"
+                            ]
+                          },
+                          "shortDescription": {
+                            "text": "prefix"
                           }
                         }
                       ],
+                      "semanticVersion": "0.1.0",
                       "version": "0.1.0"
                     }
                   }

@@ -148,7 +148,7 @@ fn program(answer: &str) -> String {
 const PROBES: [&[&str]; 5] = [
     &["probe", "exec:sh db.sh"],
     &["probe", "exec:sh db.sh", "--all"],
-    &["probe", "exec:sh db.sh", "--markdown"],
+    &["probe", "exec:sh db.sh", "--markdown", "-"],
     &["probe", "exec:sh db.sh", "--json"],
     &["probe", "exec:sh db.sh", "--transcript", "g0"],
 ];

@@ -99,6 +99,28 @@ pub enum StatementKind {
     Sql,
 }
 
+impl StatementKind {
+    /// What it is, for a message that a database cannot do it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Read => "reads of rows by key",
+            Self::ReadForUpdate => "reads that lock a row",
+            Self::Write => "updates of a row by key",
+            Self::Put => "writes that insert or replace a row",
+            Self::Add => "additions to a column",
+            Self::Append => "appends to a list",
+            Self::Insert => "inserts",
+            Self::Delete => "deletes by key",
+            Self::Range => "reads of key ranges",
+            Self::Select => "reads by condition",
+            Self::Update => "updates by condition",
+            Self::UpdateReturning => "updates that return the changed keys",
+            Self::DeleteWhere => "deletes by condition",
+            Self::Sql => "SQL as it stands",
+        }
+    }
+}
+
 impl Statement {
     /// The table that it is about; SQL as it stands may be about any.
     pub fn table(&self) -> Option<&str> {

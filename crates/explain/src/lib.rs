@@ -21,6 +21,7 @@ mod terms;
 
 pub use anomaly::Anomaly;
 pub use edge::{Edge, EdgeKind};
+pub use read::session_phrase;
 
 use certify::{Certificate, Level, Step};
 use history::{History, Index, Scope, TxnId};

@@ -152,9 +152,14 @@ fn print(tables: &[probe::Report], report: &Report<'_>, html: Option<&Path>) -> 
     write_lines(INTRODUCTION, style, &mut out)?;
     for table in tables {
         writeln!(out)?;
-        out.paint(Tone::Strong, &name_of(table))?;
-        writeln!(out)?;
+        let sentence = text::sentence(table).unwrap_or_default();
+        out.paint(Tone::Strong, &style.wrap(&sentence, 0, 2))?;
+        writeln!(out, "\n")?;
         text::write_table(table, 0, style, &mut out)?;
+    }
+    writeln!(out)?;
+    if let Some(table) = tables.first() {
+        text::write_meanings(table, 0, style, &mut out)?;
     }
     writeln!(out)?;
     write_lines(STORY, style, &mut out)?;

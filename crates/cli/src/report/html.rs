@@ -1,6 +1,5 @@
 //! The answer as a page with pictures.
 
-use std::io::Write;
 use std::path::Path;
 
 use history::Index;
@@ -16,11 +15,6 @@ use crate::screen::Form;
 /// Writes a page to a file, whole or not at all.
 pub fn write(file: &Path, page: &Page<'_>) -> Result<(), Failure> {
     write_whole(file, Form::Text, |out| Ok(out.write_all(picture::html(page).as_bytes())?))
-}
-
-/// Writes the page of a report.
-pub fn write_report(report: &Report<'_>, out: &mut dyn Write) -> Result<(), Failure> {
-    Ok(out.write_all(picture::html(&page(report)).as_bytes())?)
 }
 
 /// The page of a report: the levels, and what shows the violations.

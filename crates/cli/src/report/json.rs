@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{Report, RunStats};
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use crate::load::{HistoryJson, Subject};
 use crate::screen::{Form, Screen};
 
@@ -45,11 +45,6 @@ struct VerdictJson<'r> {
     stats: Option<Value>,
 }
 
-/// Prints to standard output.
-pub fn print(report: &Report<'_>) -> Result<(), Failure> {
-    print_value(&report_json(report))
-}
-
 /// The answer as a part of a larger one.
 pub fn value(report: &Report<'_>) -> Result<Value, Failure> {
     Ok(serde_json::to_value(report_json(report))?)
@@ -76,14 +71,13 @@ pub fn print_value(value: &impl Serialize) -> Result<(), Failure> {
 }
 
 /// The answer when a limit was reached before there was a history to speak of.
-pub fn undecided_without_history(file: &str, asked: &Asked, reason: &str) -> Result<Exit, Failure> {
+pub fn undecided_without_history(file: &str, asked: &Asked, reason: &str) -> Value {
     let verdicts: Vec<_> = asked
         .names()
         .into_iter()
         .map(|level| json!({ "level": level, "verdict": "undecided", "reason": reason }))
         .collect();
-    print_value(&json!({ "history": { "file": file }, "verdicts": verdicts }))?;
-    Ok(Exit::Undecided)
+    json!({ "history": { "file": file }, "verdicts": verdicts })
 }
 
 fn verdict<'r>(report: &Report<'_>, answer: &'r Answer) -> VerdictJson<'r> {

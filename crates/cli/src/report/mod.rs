@@ -5,27 +5,24 @@ pub mod html;
 pub mod json;
 pub mod junit;
 pub mod markdown;
+pub mod outputs;
 pub mod sarif;
 pub mod shown;
+pub mod suite;
 pub mod text;
 pub mod witness;
 
 #[cfg(test)]
 mod tests;
 
-use std::io::Write;
-
 use isoscope::{Answer, AskedLevel, Decision, NotAsked, Witness};
 use serde::Serialize;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::Exit;
 use crate::load::Subject;
 use crate::terminal::visible;
 use headline::{OF_FILE, OF_RUN, Verbs};
 use shown::Shown;
-
-/// Writes a report in some format.
-pub type Writer = fn(&Report<'_>, &mut dyn Write) -> Result<(), Failure>;
 
 /// What `check` found out.
 #[derive(Debug)]
@@ -145,8 +142,11 @@ impl Report<'_> {
     /// The answers for the levels that hold and that no other one which holds implies.
     pub fn strongest(&self) -> Vec<&Answer> {
         let holding = || self.answers.iter().filter(|answer| answer.decision == Decision::Holds);
+        // A level of the user's own is implied by itself alone, and there may be thousands of them.
         let is_implied = |answer: &&Answer| {
-            holding().any(|other| other.level != answer.level && other.level.implies(&answer.level))
+            let is_stronger =
+                |other: &Answer| other.level != answer.level && other.level.implies(&answer.level);
+            answer.level.shipped().is_some() && holding().any(is_stronger)
         };
         holding().filter(|answer| !is_implied(answer)).collect()
     }
@@ -154,16 +154,23 @@ impl Report<'_> {
     /// The levels that hold and that no other one which holds implies; and the other ones that hold.
     pub fn strongest_holding(&self) -> (Vec<&str>, Vec<&str>) {
         let strongest: Vec<&str> = self.strongest().iter().map(|answer| answer.level.name()).collect();
-        let mut implied = self.names(|decision| decision == Decision::Holds);
-        implied.retain(|name| !strongest.contains(name));
+        let implied = self.shipped(Decision::Holds).filter(|name| !strongest.contains(name)).collect();
         (strongest, implied)
+    }
+
+    /// The names of the shipped levels with this verdict.
+    fn shipped(&self, decision: Decision) -> impl Iterator<Item = &str> {
+        let answers = self.answers.iter().filter(move |answer| answer.decision == decision);
+        answers.filter_map(|answer| Some(answer.level.shipped()?.name()))
     }
 
     /// The answers for the violated levels that imply no other violated one.
     pub fn weakest(&self) -> Vec<&Answer> {
         let violated = || self.answers.iter().filter(|answer| answer.decision == Decision::Violated);
         let is_weakest = |answer: &&Answer| {
-            violated().all(|other| other.level == answer.level || !answer.level.implies(&other.level))
+            let is_weaker =
+                |other: &Answer| other.level != answer.level && answer.level.implies(&other.level);
+            answer.level.shipped().is_none() || !violated().any(is_weaker)
         };
         violated().filter(is_weakest).collect()
     }
@@ -180,8 +187,8 @@ impl Report<'_> {
                 None => weakest.push(Violation { levels: vec![level], answer }),
             }
         }
-        let mut others = self.names(|decision| decision == Decision::Violated);
-        others.retain(|name| weakest.iter().all(|violation| !violation.levels.contains(name)));
+        let is_told = |name: &&str| weakest.iter().any(|violation| violation.levels.contains(name));
+        let others = self.shipped(Decision::Violated).filter(|name| !is_told(name)).collect();
         (weakest, others)
     }
 }

@@ -15,10 +15,17 @@ use crate::terminal::{Style, Tone};
 /// Where the names begin after the verdict.
 const COLUMN: usize = 13;
 
-/// Prints to standard output.
-pub fn print(report: &Report<'_>) -> Result<(), Failure> {
+/// Prints to standard output; a blank line first if something was printed before.
+pub fn print(report: &Report<'_>, is_quiet: bool, is_later: bool) -> Result<(), Failure> {
     let mut out = Screen::stdout();
-    write(report, Style::of_stdout(), &mut out)?;
+    let style = Style::of_stdout();
+    match is_quiet {
+        true => sentence(report, style, &mut out)?,
+        false => {
+            write!(out, "{}", if is_later { "\n" } else { "" })?;
+            write(report, style, &mut out)?;
+        }
+    }
     Ok(out.flush()?)
 }
 

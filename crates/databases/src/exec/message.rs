@@ -27,7 +27,8 @@ const NAMES: [(&str, StatementKind); 14] = [
     ("sql", StatementKind::Sql),
 ];
 
-fn name(kind: StatementKind) -> &'static str {
+/// The name of a kind of statement.
+pub(super) fn name(kind: StatementKind) -> &'static str {
     NAMES.iter().find(|(_, known)| *known == kind).map_or("", |(name, _)| name)
 }
 

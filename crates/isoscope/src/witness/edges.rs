@@ -144,8 +144,8 @@ pub(crate) fn participants(history: &History) -> Vec<String> {
             history::Outcome::Aborted => ", then aborted",
             history::Outcome::Unknown => "; whether it committed is unknown",
         };
-        let session = history.session_label(history.session_of(txn));
-        visible(&format!("{} (session {session}) {}{end}", history.txn_label(txn), ops.join(", then ")))
+        let session = explain::session_phrase(history, txn);
+        visible(&format!("{} ({session}) {}{end}", history.txn_label(txn), ops.join(", then ")))
     };
     history.txns().map(one).collect()
 }

@@ -12,6 +12,8 @@ use super::check::{Checked, Judged};
 use super::execute::Executed;
 use crate::exit::{Exit, Failure};
 use crate::report;
+use crate::report::outputs::Collected;
+use crate::report::suite::Suite;
 use crate::screen::{Screen, say};
 use crate::terminal::{Style, Tone, visible};
 
@@ -42,9 +44,13 @@ impl<'o> Answer<'o> {
     }
 
     /// Prints it; a blank line first if something was printed before.
-    pub fn print(&self, is_later: bool) -> Result<(), Failure> {
+    pub fn print(&self, is_quiet: bool, is_later: bool) -> Result<(), Failure> {
         let style = Style::of_stdout();
         let mut out = Screen::stdout();
+        if let (true, Some(checked)) = (is_quiet, &self.executed.checked) {
+            report::text::sentence(&checked.report(), style, &mut out)?;
+            return Ok(out.flush()?);
+        }
         if is_later {
             writeln!(out)?;
         }
@@ -63,6 +69,18 @@ impl<'o> Answer<'o> {
             say(&failure.to_string());
         }
         Ok(())
+    }
+
+    /// Adds the run to the reports for continuous integration.
+    pub fn collect(&self, collected: &mut Collected) -> Result<(), Failure> {
+        match (&self.executed.checked, &self.executed.failure) {
+            (Some(checked), _) => {
+                let report = checked.report();
+                collected.add(Suite::of_report(&report), |out| report::markdown::write(&report, out))
+            }
+            (None, Some(failure)) => collected.add_failure(&self.executed.description.product, failure),
+            (None, None) => Ok(()),
+        }
     }
 
     /// Writes the report, with the faults that struck; nothing if the history was not checked.
@@ -211,20 +229,39 @@ fn summary_lines(summary: &Summary) -> Vec<String> {
         units::duration(summary.elapsed),
         count(summary.commits_per_second() as u64),
     )];
-    const SHOWN: usize = 3;
-    let reasons: Vec<_> = summary.reasons.iter().take(SHOWN).collect();
-    if !reasons.is_empty() {
-        let reasons = reasons.iter().map(|(reason, times)| format!("{reason} ({})", count(*times)));
-        lines.push(format!("aborted: {}", reasons.collect::<Vec<_>>().join(", ")));
-    }
+    lines.extend(reasons_line("aborted", &summary.reasons));
+    lines.extend(reasons_line("unknown", &summary.unknown_reasons));
+    lines.extend(absent_lines(summary));
     if !summary.events.is_empty() {
         lines.push(events_line(summary));
     }
-    if !summary.has_final_read {
-        lines.push("the final read was aborted each time it was tried".to_owned());
-    }
+    lines.extend(summary.no_final_read.as_ref().map(|reason| format!("no final read: {reason}")));
     lines.extend(summary.remark.clone());
     lines
+}
+
+/// The most frequent reasons.
+fn reasons_line(what: &str, reasons: &[(String, u64)]) -> Option<String> {
+    const SHOWN: usize = 3;
+    let shown = reasons.iter().take(SHOWN);
+    let shown: Vec<_> =
+        shown.map(|(reason, times)| format!("{reason} ({})", units::count(*times as usize))).collect();
+    let others = reasons.len().saturating_sub(SHOWN);
+    let others = if others > 0 { format!(", and {others} other reasons") } else { String::new() };
+    (!shown.is_empty()).then(|| format!("{what}: {}{others}", shown.join(", ")))
+}
+
+/// The clients that never connected, and those that stopped before the end.
+fn absent_lines(summary: &Summary) -> Vec<String> {
+    let line = |was_connected: bool, what: &str| {
+        let absent: Vec<_> =
+            summary.absent.iter().filter(|absent| absent.was_connected == was_connected).collect();
+        let first = absent.first()?;
+        Some(format!("{} {what}: {}", units::counted(absent.len(), "client"), first.reason))
+    };
+    let lines =
+        [line(false, "never connected"), line(true, "lost the connection and could not connect again")];
+    lines.into_iter().flatten().collect()
 }
 
 fn events_line(summary: &Summary) -> String {
@@ -236,6 +273,10 @@ fn events_line(summary: &Summary) -> String {
     format!("nemesis: {}; {} connections lost", counts.join(", "), units::count(summary.reconnects as usize))
 }
 
+fn reasons_json(reasons: &[(String, u64)]) -> Value {
+    reasons.iter().map(|(reason, times)| json!({ "reason": reason, "times": times })).collect()
+}
+
 fn summary_json(summary: &Summary) -> Value {
     let events = summary.events.iter().map(|event| {
         json!({
@@ -244,7 +285,6 @@ fn summary_json(summary: &Summary) -> Value {
             "session": event.session,
         })
     });
-    let reasons = summary.reasons.iter().map(|(reason, times)| json!({ "reason": reason, "times": times }));
     json!({
         "elapsed_ms": units::milliseconds(summary.elapsed),
         "committed": summary.tally.committed,
@@ -252,10 +292,14 @@ fn summary_json(summary: &Summary) -> Value {
         "unknown": summary.tally.unknown,
         "commits_per_second": summary.commits_per_second().round(),
         "connections_lost": summary.reconnects,
-        "aborted_because": reasons.collect::<Vec<_>>(),
+        "aborted_because": reasons_json(&summary.reasons),
         "nemesis": events.collect::<Vec<_>>(),
         "stopped": summary.ended == Ended::Stopped,
-        "final_read": summary.has_final_read,
+        "unknown_because": reasons_json(&summary.unknown_reasons),
+        "never_connected": summary.absent.iter().filter(|absent| !absent.was_connected).count(),
+        "stopped_early": summary.absent.iter().filter(|absent| absent.was_connected).count(),
+        "final_read": summary.no_final_read.is_none(),
+        "no_final_read": summary.no_final_read,
         "remark": summary.remark,
     })
 }

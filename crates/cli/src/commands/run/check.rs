@@ -180,7 +180,7 @@ impl Question<'_> {
     /// How long the levels may take together that the exit code does not depend on; a limit of the user's own is all
     /// that counts.
     fn time_for_others(&self) -> Option<Duration> {
-        const LEAST: Duration = Duration::from_secs(2);
+        const LEAST: Duration = Duration::from_secs(5);
         self.limits.time_limit.is_none().then(|| self.run_time.max(LEAST))
     }
 }
