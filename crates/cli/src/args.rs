@@ -9,8 +9,8 @@ use formats::{Format, Input, ReadOptions};
 use isoscope::{Limits, units};
 
 use crate::commands::{
-    batch, certify, check, compare, completions, convert, demo, diff, elle, explain, generate, levels, man, probe,
-    run, shrink, stats, synth,
+    batch, certify, check, compare, completions, convert, demo, diff, elle, explain, generate, levels, man,
+    probe, run, shrink, stats, synth,
 };
 use crate::exit::Failure;
 use crate::interrupt;
@@ -32,7 +32,7 @@ pub struct Arguments {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 the level holds, 1 it is violated, 2 the question could not be asked, 3 undecided (a limit was reached, or the history has something that is not decided yet).
+Exit codes: 0 the level holds, 1 it is violated, 2 the question could not be asked, 3 undecided (a limit was reached, the history has something that is not decided yet, or it could have shown nothing).
 
 Start with `isoscope demo`, then `isoscope check FILE`.";
 
@@ -88,7 +88,7 @@ pub struct InputArguments {
 }
 
 /// How to read a history.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct ReadingArguments {
     /// The format of the history, instead of finding it out from the content
     #[arg(long, value_name = "FORMAT", value_parser = parse_format)]

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use formats::Target;
+use formats::{Target, Temporary};
 
 use crate::exit::Failure;
 use crate::screen::{Form, Screen};
@@ -136,10 +136,24 @@ pub fn keep_apart(inputs: &[Named], outputs: &[Named]) -> Result<(), Failure> {
             known.push((identity, output.shown()));
         }
     }
-    Ok(())
+    outputs.iter().try_for_each(Named::check_writable)
 }
 
 impl Named {
+    /// Refuses an output that cannot be written, before anything was done for it.
+    fn check_writable(&self) -> Result<(), Failure> {
+        let refuse = |error| Err(Failure::about(&self.path, &error));
+        match Target::of(&self.path) {
+            Err(error) => refuse(error),
+            Ok(Target::File(place)) => {
+                let folder = place.parent().filter(|folder| *folder != Path::new(""));
+                Temporary::file_in(folder.unwrap_or(Path::new("."))).map(drop).or_else(refuse)
+            }
+            // Some formats are folders.
+            Ok(Target::Stdout | Target::Stderr | Target::Stream(_) | Target::Folder(_)) => Ok(()),
+        }
+    }
+
     fn shown(&self) -> String {
         match is_dash(&self.path) && self.what.starts_with("standard") {
             true => self.what.clone(),

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::args::InputArguments;
 use crate::exit::Failure;
+use crate::report::shown::is_final_read;
 use crate::screen::say;
 use crate::terminal::visible;
 use isoscope::units::{count, counted};
@@ -93,8 +94,13 @@ impl Subject {
         }
     }
 
-    /// The counts as a sentence.
+    /// The name and the counts.
     pub fn headline(&self) -> String {
+        format!("{}: {}", visible(&self.name), self.counts())
+    }
+
+    /// The counts as a sentence.
+    pub fn counts(&self) -> String {
         let summary = &self.summary;
         let mut outcomes = vec![format!("{} committed", count(summary.committed))];
         if summary.aborted > 0 {
@@ -107,10 +113,12 @@ impl Subject {
             1 => String::new(),
             _ => format!(" ({})", outcomes.join(", ")),
         };
+        let final_reads =
+            self.history.sessions().filter(|&session| is_final_read(&self.history, session)).count();
+        let clients = counted(summary.sessions - final_reads, "session");
+        let sessions = if final_reads > 0 { format!("{clients} and the final read") } else { clients };
         format!(
-            "{}: {}, {}{outcomes}, {}, {}",
-            visible(&self.name),
-            counted(summary.sessions, "session"),
+            "{sessions}, {}{outcomes}, {}, {}",
             counted(summary.transactions, "transaction"),
             counted(summary.operations, "operation"),
             counted(summary.keys, "key"),

@@ -1,8 +1,10 @@
 //! How much a run could have shown, in words: a verdict "holds" of a run without conflicts says nothing.
 
 use history::History;
-use isoscope::Chances;
-use isoscope::units::count;
+use isoscope::units::{count, counted};
+use isoscope::{Chances, LevelId};
+
+use crate::report::Report;
 
 /// What was counted, and the numbers.
 pub fn rows(chances: &Chances) -> Vec<(String, String)> {
@@ -14,6 +16,43 @@ pub fn rows(chances: &Chances) -> Vec<(String, String)> {
         ("chances for read skew".to_owned(), number(chances.read_skew)),
         ("chances for write skew".to_owned(), number(chances.write_skew)),
     ]
+}
+
+/// The line under every `holds`: what the history could have shown, and of a run what raises it if that is too little.
+pub fn line(report: &Report<'_>) -> String {
+    let Some(chances) = &report.shown.chances else {
+        return "chances: not counted where there are predicates".to_owned();
+    };
+    let chance = |number: Option<u64>, noun: &str| match number {
+        Some(number) => counted(number as usize, noun),
+        None => format!("many {noun}s"),
+    };
+    let text = format!(
+        "chances: {}, {}, {}",
+        chance(Some(chances.lost_update), "lost update"),
+        chance(chances.read_skew, "read skew"),
+        chance(chances.write_skew, "write skew")
+    );
+    let missing: Vec<&str> =
+        blind(chances).into_iter().filter(|anomaly| is_claimed(report, anomaly)).collect();
+    let missing = missing.join(", ");
+    match (missing.is_empty() || report.nothing_shown().is_some(), report.run.is_some()) {
+        (true, _) => text,
+        (false, true) => format!("{text}; too little for {missing}: {}", hint(chances)),
+        (false, false) => format!("{text}; too little for {missing}"),
+    }
+}
+
+/// Whether a level holds that forbids the anomaly.
+fn is_claimed(report: &Report<'_>, anomaly: &str) -> bool {
+    let weakest = match anomaly {
+        "lost update" => LevelId::SnapshotIsolation,
+        "write skew" => LevelId::Serializable,
+        _ => LevelId::ReadAtomic,
+    };
+    let strongest = report.strongest();
+    let mut holding = strongest.iter().filter_map(|answer| answer.level.shipped());
+    holding.any(|level| level.implies(weakest))
 }
 
 /// The anomalies for which there was no chance at all.
@@ -45,7 +84,7 @@ pub fn sentence(history: &History, chances: &Chances) -> String {
 
 /// Which option of `run` gives more chances.
 pub fn hint(chances: &Chances) -> &'static str {
-    if chances.write_conflicts == 0 {
+    if chances.write_conflicts == 0 || blind(chances).len() == 3 {
         "fewer keys (run --keys) or more sessions (run --sessions) make transactions meet"
     } else if chances.lost_update == 0 {
         "writes that read their key first (run --read-modify-write-share) can lose updates"

@@ -3,6 +3,7 @@
 //! It appears when something takes longer than a blink, and is gone before anything else is printed.
 
 use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -28,6 +29,8 @@ type Shown = (Arc<Mutex<State>>, JoinHandle<()>);
 #[derive(Debug)]
 struct State {
     stage: String,
+    /// How much of the stage is done, from 0 to 1, and how long it has taken.
+    share: Option<(f64, Duration)>,
     is_over: bool,
 }
 
@@ -37,7 +40,7 @@ impl Progress {
         if !std::io::stderr().is_terminal() {
             return Self { stage: Mutex::new(stage.to_owned()), shown: Mutex::new(None) };
         }
-        let state = Arc::new(Mutex::new(State { stage: stage.to_owned(), is_over: false }));
+        let state = Arc::new(Mutex::new(State { stage: stage.to_owned(), share: None, is_over: false }));
         let shared = Arc::clone(&state);
         let thread = std::thread::spawn(move || draw_until_over(&shared));
         Self { stage: Mutex::new(stage.to_owned()), shown: Mutex::new(Some((state, thread))) }
@@ -45,9 +48,16 @@ impl Progress {
 
     /// Says what is going on now.
     pub fn set(&self, stage: &str) {
+        self.set_share(stage, None);
+    }
+
+    /// Says what is going on now, and how much of it is done after which time.
+    pub fn set_share(&self, stage: &str, share: Option<(f64, Duration)>) {
         *lock(&self.stage) = stage.to_owned();
         if let Some((state, _)) = &*lock(&self.shown) {
-            lock(state).stage = stage.to_owned();
+            let mut state = lock(state);
+            state.stage = stage.to_owned();
+            state.share = share;
         }
     }
 
@@ -75,6 +85,8 @@ impl Drop for Progress {
 
 /// A check that limits end and whose stages the line shows.
 pub struct Watched<'w> {
+    /// How many levels are asked, if that is known.
+    pub level_count: AtomicUsize,
     /// The limits.
     pub limits: &'w Limits,
     /// The line.
@@ -86,7 +98,7 @@ pub struct Watched<'w> {
 impl<'w> Watched<'w> {
     /// A check that has not begun.
     pub fn new(limits: &'w Limits, progress: &'w Progress) -> Self {
-        Self { limits, progress, answers: Mutex::new(Vec::new()) }
+        Self { level_count: AtomicUsize::new(0), limits, progress, answers: Mutex::new(Vec::new()) }
     }
 
     /// The answers so far.
@@ -113,7 +125,17 @@ impl Monitor for Watched<'_> {
     }
 
     fn stage(&self, name: &str) {
-        self.progress.set(name);
+        let (done, all) = (lock(&self.answers).len(), self.level_count.load(Ordering::Relaxed));
+        match all > 0 && name.starts_with("checking") {
+            true => {
+                let share = done.min(all) as f64 / all as f64;
+                self.progress.set_share(
+                    &format!("{name}, {done} of {all} levels decided"),
+                    Some((share, self.elapsed())),
+                );
+            }
+            false => self.progress.set(name),
+        }
     }
 
     fn answered(&self, answer: &Answer) {
@@ -140,19 +162,30 @@ fn draw_until_over(state: &Mutex<State>) {
     std::thread::park_timeout(PATIENCE);
     let mut is_drawn = false;
     loop {
-        let stage = match &*lock(state) {
+        let (stage, share) = match &*lock(state) {
             state if state.is_over => break,
-            state => state.stage.clone(),
+            state => (state.stage.clone(), share_phrase(state.share)),
         };
         let memory =
             limits::resident_bytes().map_or_else(String::new, |bytes| format!(", {}", units::size(bytes)));
-        let line = format!("{stage} ({:.1} s{memory})", started.elapsed().as_secs_f64());
+        let line = format!("{share}{stage} ({:.1} s{memory})", started.elapsed().as_secs_f64());
         let _ = write!(std::io::stderr(), "\r\x1b[K{}", fitted(&line, terminal_width()));
         is_drawn = true;
         std::thread::park_timeout(INTERVAL);
     }
     if is_drawn {
         clear();
+    }
+}
+
+/// `45 %, 12 s left: `, as far as the time until now tells.
+fn share_phrase(share: Option<(f64, Duration)>) -> String {
+    let Some((share, time)) = share else { return String::new() };
+    let share = share.clamp(0.0, 1.0);
+    let percent = format!("{:.0} %", 100.0 * share);
+    match share > 0.0 {
+        true => format!("{percent}, {:.0} s left: ", time.as_secs_f64() * (1.0 - share) / share),
+        false => format!("{percent}: "),
     }
 }
 
@@ -180,7 +213,17 @@ fn lock<T>(state: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::fitted;
+    use std::time::Duration;
+
+    use super::{fitted, share_phrase};
+
+    #[test]
+    fn the_time_left_follows_from_the_share() {
+        assert_eq!(share_phrase(None), "");
+        assert_eq!(share_phrase(Some((0.0, Duration::from_secs(3)))), "0 %: ");
+        assert_eq!(share_phrase(Some((0.25, Duration::from_secs(3)))), "25 %, 9 s left: ");
+        assert_eq!(share_phrase(Some((2.0, Duration::from_secs(3)))), "100 %, 0 s left: ");
+    }
 
     #[test]
     fn a_name_from_outside_steers_no_terminal() {

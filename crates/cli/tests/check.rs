@@ -22,10 +22,12 @@ fn all_levels_strongest_first() {
         WRITE_SKEW,
         "",
         expect![[r#"
+            h.txt satisfies session snapshot isolation, not serializability: there was write skew.
             h.txt: 2 sessions, 2 transactions, 6 operations, 2 keys
 
               holds      session-snapshot-isolation
                          and with it snapshot-isolation, prefix, parallel-si, causal, update-atomic, no-lost-update, read-atomic, read-committed, cut-isolation, read-uncommitted
+                         chances: 0 lost updates, 0 read skews, 1 write skew; too little for lost update, read skew
               violated   serializable, update-serializable: write skew on keys x, y (G2-item), 2 transactions
                          and with it session-serializable
               not asked  strict-serializable, strong-si, strong-session-si, generalized-si: needs timestamps, which this file does not have
@@ -41,10 +43,12 @@ fn all_levels_strongest_first() {
         LOST_UPDATE,
         "",
         expect![[r#"
+            h.txt satisfies prefix consistency, not snapshot isolation: updates were lost.
             h.txt: 2 sessions, 2 transactions, 4 operations, 1 key
 
               holds      prefix
                          and with it causal, read-atomic, read-committed, cut-isolation, read-uncommitted
+                         chances: 1 lost update, 0 read skews, 0 write skews; too little for read skew
               violated   snapshot-isolation, update-serializable, no-lost-update: lost update on key x (G-single), 2 transactions
                          and with it session-serializable, serializable, session-snapshot-isolation, parallel-si, update-atomic
               not asked  strict-serializable, strong-si, strong-session-si, generalized-si: needs timestamps, which this file does not have
@@ -61,10 +65,12 @@ fn all_levels_strongest_first() {
         SERIAL,
         "",
         expect![[r#"
+            h.txt satisfies session serializability.
             h.txt: 2 sessions, 2 transactions, 4 operations, 1 key
 
               holds      session-serializable
                          and with it serializable, session-snapshot-isolation, snapshot-isolation, prefix, parallel-si, update-serializable, causal, update-atomic, no-lost-update, read-atomic, read-committed, cut-isolation, read-uncommitted
+                         chances: 1 lost update, 0 read skews, 0 write skews; too little for read skew, write skew
               not asked  strict-serializable, strong-si, strong-session-si, generalized-si: needs timestamps, which this file does not have
             --- exit 0
         "#]],
@@ -77,42 +83,47 @@ fn one_level_by_name_or_alias() {
         WRITE_SKEW,
         "--level snapshot-isolation",
         expect![[r#"
-        h.txt: 2 sessions, 2 transactions, 6 operations, 2 keys
+            h.txt satisfies snapshot isolation.
+            h.txt: 2 sessions, 2 transactions, 6 operations, 2 keys
 
-          holds      snapshot-isolation
-        --- exit 0
-    "#]],
+              holds      snapshot-isolation
+                         chances: 0 lost updates, 0 read skews, 1 write skew; too little for lost update
+            --- exit 0
+        "#]],
     );
     check(
         WRITE_SKEW,
         "--level PL-3",
         expect![[r#"
-        h.txt: 2 sessions, 2 transactions, 6 operations, 2 keys
+            h.txt violates serializability: there was write skew.
+            h.txt: 2 sessions, 2 transactions, 6 operations, 2 keys
 
-          violated   serializable: write skew on keys x, y (G2-item), 2 transactions
+              violated   serializable: write skew on keys x, y (G2-item), 2 transactions
 
-          T1 (session a) read x = 0, then read y = 0, then wrote x = 1
-          T2 (session b) read x = 0, then read y = 0, then wrote y = 1
-            T1 before T2: T1 read y = 0 (the initial value), and T2 wrote y = 1 over it
-            T2 before T1: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it
-        --- exit 1
-    "#]],
+              T1 (session a) read x = 0, then read y = 0, then wrote x = 1
+              T2 (session b) read x = 0, then read y = 0, then wrote y = 1
+                T1 before T2: T1 read y = 0 (the initial value), and T2 wrote y = 1 over it
+                T2 before T1: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it
+            --- exit 1
+        "#]],
     );
     check(
         WRITE_SKEW,
         "--level si,ser --threads 2",
         expect![[r#"
-        h.txt: 2 sessions, 2 transactions, 6 operations, 2 keys
+            h.txt satisfies snapshot isolation, not serializability: there was write skew.
+            h.txt: 2 sessions, 2 transactions, 6 operations, 2 keys
 
-          holds      snapshot-isolation
-          violated   serializable: write skew on keys x, y (G2-item), 2 transactions
+              holds      snapshot-isolation
+                         chances: 0 lost updates, 0 read skews, 1 write skew; too little for lost update
+              violated   serializable: write skew on keys x, y (G2-item), 2 transactions
 
-          T1 (session a) read x = 0, then read y = 0, then wrote x = 1
-          T2 (session b) read x = 0, then read y = 0, then wrote y = 1
-            T1 before T2: T1 read y = 0 (the initial value), and T2 wrote y = 1 over it
-            T2 before T1: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it
-        --- exit 1
-    "#]],
+              T1 (session a) read x = 0, then read y = 0, then wrote x = 1
+              T2 (session b) read x = 0, then read y = 0, then wrote y = 1
+                T1 before T2: T1 read y = 0 (the initial value), and T2 wrote y = 1 over it
+                T2 before T1: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it
+            --- exit 1
+        "#]],
     );
 }
 
@@ -122,6 +133,7 @@ fn validation_is_enough() {
         "a: r(x)=7\n",
         "",
         expect![[r#"
+            h.txt violates read uncommitted: values were read that no transaction wrote.
             h.txt: 1 session, 1 transaction, 1 operation, 1 key
 
               violated   read-uncommitted: thin-air read on key x
@@ -136,13 +148,14 @@ fn validation_is_enough() {
         "a: w(x)=1   abort\nb: r(x)=1\n",
         "--level prefix",
         expect![[r#"
-        h.txt: 2 sessions, 2 transactions (1 committed, 1 aborted), 1 operation, 1 key
+            h.txt violates prefix consistency: aborted writes were read.
+            h.txt: 2 sessions, 2 transactions (1 committed, 1 aborted), 1 operation, 1 key
 
-          violated   prefix: aborted read on key x (G1a)
+              violated   prefix: aborted read on key x (G1a)
 
-          T2 read x = 1, which only T1 wrote, and T1 did not commit
-        --- exit 1
-    "#]],
+              T2 read x = 1, which only T1 wrote, and T1 did not commit
+            --- exit 1
+        "#]],
     );
 }
 
@@ -152,11 +165,13 @@ fn an_aborted_read_is_hidden_by_a_committed_duplicate() {
         "a: w(x)=1   abort\nb: w(x)=1\nc: r(x)=1\n",
         "--level serializable",
         expect![[r#"
-        h.txt: 3 sessions, 3 transactions (2 committed, 1 aborted), 2 operations, 1 key
+            h.txt satisfies serializability.
+            h.txt: 3 sessions, 3 transactions (2 committed, 1 aborted), 2 operations, 1 key
 
-          holds      serializable
-        --- exit 0
-    "#]],
+              holds      serializable
+                         chances: 0 lost updates, 0 read skews, 0 write skews; too little for lost update, write skew
+            --- exit 0
+        "#]],
     );
 }
 
@@ -166,16 +181,17 @@ fn the_initial_state_comes_first() {
         "a: {w(x)=1} {r(x)=0}\n",
         "--level session-serializable",
         expect![[r#"
-        h.txt: 1 session, 2 transactions, 2 operations, 1 key
+            h.txt violates session serializability: sessions missed their own past.
+            h.txt: 1 session, 2 transactions, 2 operations, 1 key
 
-          violated   session-serializable: stale read in a session on key x, 2 transactions
+              violated   session-serializable: stale read in a session on key x, 2 transactions
 
-          T1 (session a) wrote x = 1
-          T2 (session a) read x = 0
-            T1 before T2: both are in session a
-            T2 before T1: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it
-        --- exit 1
-    "#]],
+              T1 (session a) wrote x = 1
+              T2 (session a) read x = 0
+                T1 before T2: both are in session a
+                T2 before T1: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it
+            --- exit 1
+        "#]],
     );
 }
 
@@ -185,10 +201,12 @@ fn real_time_and_clock_skew() {
         STALE,
         "",
         expect![[r#"
+            h.txt satisfies session serializability and strong session snapshot isolation, not strict serializability: reads were stale.
             h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
 
               holds      session-serializable, strong-session-si
                          and with it serializable, generalized-si, session-snapshot-isolation, snapshot-isolation, prefix, parallel-si, update-serializable, causal, update-atomic, no-lost-update, read-atomic, read-committed, cut-isolation, read-uncommitted
+                         chances: 0 lost updates, 0 read skews, 0 write skews; too little for lost update, read skew, write skew
               violated   strict-serializable, strong-si: stale read on key x, 2 transactions
 
               T1 (session a) wrote x = 1
@@ -205,9 +223,11 @@ fn real_time_and_clock_skew() {
         STALE,
         "--level strict-serializable --clock-skew 2us",
         expect![[r#"
+            h.txt satisfies strict serializability.
             h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
 
               holds      strict-serializable
+                         chances: 0 lost updates, 0 read skews, 0 write skews; too little for lost update, read skew, write skew
 
               strict-serializable: holds for any clock skew of at least 1000 ns, and is violated with 999 ns
             --- exit 0
@@ -230,56 +250,64 @@ fn json() {
         LOST_UPDATE,
         "--json --level si,prefix",
         expect![[r#"
-        {
-          "history": {
-            "file": "h.txt",
-            "format": "notation",
-            "sessions": 2,
-            "transactions": 2,
-            "committed": 2,
-            "aborted": 0,
-            "unknown": 0,
-            "operations": 4,
-            "keys": 1,
-            "warnings": []
-          },
-          "verdicts": [
             {
-              "level": "snapshot-isolation",
-              "verdict": "violated",
-              "time_ms": 0.0,
-              "anomaly": "lost update",
-              "transactions": [
-                "T1",
-                "T2"
-              ],
-              "reason": "T1 began before T2 committed: T1 read x = 0 (the initial value), and T2 wrote x = 2 over it; T2 committed before T1 began: both wrote x, and T2 began before T1 committed",
-              "headline": "lost update on key x (G-single), 2 transactions",
-              "participants": [
-                "T1 (session a) read x = 0, then wrote x = 1",
-                "T2 (session b) read x = 0, then wrote x = 2"
-              ],
-              "sentences": [
-                "T1 began before T2 committed: T1 read x = 0 (the initial value), and T2 wrote x = 2 over it",
-                "T2 committed before T1 began: both wrote x, and T2 began before T1 committed",
-                "T2 began before T1 committed: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it"
+              "chances": {
+                "lost_update": 1,
+                "read_conflicts": 2,
+                "read_skew": 0,
+                "write_conflicts": 1,
+                "write_skew": 0
+              },
+              "headline": "h.txt satisfies prefix consistency, not snapshot isolation: updates were lost.",
+              "history": {
+                "aborted": 0,
+                "committed": 2,
+                "file": "h.txt",
+                "format": "notation",
+                "keys": 1,
+                "operations": 4,
+                "sessions": 2,
+                "transactions": 2,
+                "unknown": 0,
+                "warnings": []
+              },
+              "verdicts": [
+                {
+                  "anomaly": "lost update",
+                  "headline": "lost update on key x (G-single), 2 transactions",
+                  "level": "snapshot-isolation",
+                  "participants": [
+                    "T1 (session a) read x = 0, then wrote x = 1",
+                    "T2 (session b) read x = 0, then wrote x = 2"
+                  ],
+                  "reason": "T1 began before T2 committed: T1 read x = 0 (the initial value), and T2 wrote x = 2 over it; T2 committed before T1 began: both wrote x, and T2 began before T1 committed",
+                  "sentences": [
+                    "T1 began before T2 committed: T1 read x = 0 (the initial value), and T2 wrote x = 2 over it",
+                    "T2 committed before T1 began: both wrote x, and T2 began before T1 committed",
+                    "T2 began before T1 committed: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it"
+                  ],
+                  "time_ms": 0.0,
+                  "transactions": [
+                    "T1",
+                    "T2"
+                  ],
+                  "verdict": "violated"
+                },
+                {
+                  "anomaly": null,
+                  "headline": null,
+                  "level": "prefix",
+                  "participants": [],
+                  "reason": null,
+                  "sentences": [],
+                  "time_ms": 0.0,
+                  "transactions": [],
+                  "verdict": "holds"
+                }
               ]
-            },
-            {
-              "level": "prefix",
-              "verdict": "holds",
-              "time_ms": 0.0,
-              "anomaly": null,
-              "transactions": [],
-              "reason": null,
-              "headline": null,
-              "participants": [],
-              "sentences": []
             }
-          ]
-        }
-        --- exit 1
-    "#]],
+            --- exit 1
+        "#]],
     );
 }
 
@@ -290,8 +318,8 @@ fn reports_for_ci() {
         "--junit - --level si,prefix",
         expect![[r#"
             <?xml version="1.0" encoding="UTF-8"?>
-            <testsuites name="isoscope" tests="2" failures="1" errors="0">
-              <testsuite name="h.txt" tests="2" failures="1" errors="0">
+            <testsuites name="isoscope" tests="2" failures="1" errors="0" skipped="0">
+              <testsuite name="h.txt" tests="2" failures="1" errors="0" skipped="0">
                 <testcase classname="h.txt" name="snapshot-isolation" time="0">
                   <failure type="violated" message="lost update on key x (G-single), 2 transactions">T1 (session a) read x = 0, then wrote x = 1&#10;T2 (session b) read x = 0, then wrote x = 2&#10;T1 began before T2 committed: T1 read x = 0 (the initial value), and T2 wrote x = 2 over it&#10;T2 committed before T1 began: both wrote x, and T2 began before T1 committed&#10;  T2 began before T1 committed: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it</failure>
                 </testcase>
@@ -309,6 +337,7 @@ fn reports_for_ci() {
               "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
               "runs": [
                 {
+                  "columnKind": "unicodeCodePoints",
                   "results": [
                     {
                       "level": "error",
@@ -317,33 +346,83 @@ fn reports_for_ci() {
                           "physicalLocation": {
                             "artifactLocation": {
                               "uri": "h.txt"
+                            },
+                            "region": {
+                              "endColumn": 2,
+                              "endLine": 1,
+                              "startColumn": 1,
+                              "startLine": 1
                             }
                           }
                         }
                       ],
                       "message": {
-                        "text": "snapshot-isolation is violated: lost update on key x (G-single), 2 transactions: T1 began before T2 committed: T1 read x = 0 (the initial value), and T2 wrote x = 2 over it; T2 committed before T1 began: both wrote x, and T2 began before T1 committed"
+                        "text": "h.txt: snapshot-isolation is violated: lost update on key x (G-single), 2 transactions: T1 (session a) read x = 0, then wrote x = 1\nT2 (session b) read x = 0, then wrote x = 2\nT1 began before T2 committed: T1 read x = 0 (the initial value), and T2 wrote x = 2 over it\nT2 committed before T1 began: both wrote x, and T2 began before T1 committed\n  T2 began before T1 committed: T2 read x = 0 (the initial value), and T1 wrote x = 1 over it"
                       },
-                      "ruleId": "snapshot-isolation"
+                      "partialFingerprints": {
+                        "isoscope/v1": "9fbe0f20277b8fb9"
+                      },
+                      "ruleId": "snapshot-isolation",
+                      "ruleIndex": 0
                     }
                   ],
                   "tool": {
                     "driver": {
+                      "informationUri": "https://docs.rs/isoscope",
                       "name": "isoscope",
                       "rules": [
                         {
-                          "id": "snapshot-isolation",
-                          "shortDescription": {
+                          "defaultConfiguration": {
+                            "level": "error"
+                          },
+                          "fullDescription": {
                             "text": "Each transaction reads from a snapshot and commits only if nobody else wrote its objects since; snapshots may be old, and nothing ties them to sessions or clocks."
+                          },
+                          "help": {
+                            "markdown": "Each transaction reads from a snapshot and commits only if nobody else wrote its objects since; snapshots may be old, and nothing ties them to sessions or clocks.\n\n`isoscope levels snapshot-isolation` shows the definition and examples.",
+                            "text": "Each transaction reads from a snapshot and commits only if nobody else wrote its objects since; snapshots may be old, and nothing ties them to sessions or clocks. `isoscope levels snapshot-isolation` shows the definition and examples."
+                          },
+                          "helpUri": "https://docs.rs/isoscope",
+                          "id": "snapshot-isolation",
+                          "name": "snapshot-isolation",
+                          "properties": {
+                            "precision": "very-high",
+                            "tags": [
+                              "isolation",
+                              "database"
+                            ]
+                          },
+                          "shortDescription": {
+                            "text": "snapshot-isolation"
                           }
                         },
                         {
-                          "id": "prefix",
-                          "shortDescription": {
+                          "defaultConfiguration": {
+                            "level": "error"
+                          },
+                          "fullDescription": {
                             "text": "Everybody sees a prefix of one order of commits."
+                          },
+                          "help": {
+                            "markdown": "Everybody sees a prefix of one order of commits.\n\n`isoscope levels prefix` shows the definition and examples.",
+                            "text": "Everybody sees a prefix of one order of commits. `isoscope levels prefix` shows the definition and examples."
+                          },
+                          "helpUri": "https://docs.rs/isoscope",
+                          "id": "prefix",
+                          "name": "prefix",
+                          "properties": {
+                            "precision": "very-high",
+                            "tags": [
+                              "isolation",
+                              "database"
+                            ]
+                          },
+                          "shortDescription": {
+                            "text": "prefix"
                           }
                         }
                       ],
+                      "semanticVersion": "0.1.0",
                       "version": "0.1.0"
                     }
                   }
@@ -358,7 +437,7 @@ fn reports_for_ci() {
         LOST_UPDATE,
         "--markdown -",
         expect![[r#"
-            ### isoscope
+            ### h.txt satisfies prefix consistency, not snapshot isolation: updates were lost.
 
             h.txt: 2 sessions, 2 transactions, 4 operations, 1 key
 
@@ -402,6 +481,7 @@ fn a_level_of_ones_own() {
     let folder =
         Folder::with(&[("h.txt", fractured), ("own.iso", level), ("bad.iso", "level own : nothing\n")]);
     expect![[r#"
+        h.txt violates own.
         h.txt: 2 sessions, 2 transactions, 4 operations, 2 keys
 
           violated   own: contradiction, 2 transactions
@@ -479,16 +559,19 @@ fn lists_ranges_and_predicates_are_decided() {
         "init *=nil\na: a(x)=1\nb: r(x)=[1]\n",
         "--level serializable",
         expect![[r#"
-        h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
+            h.txt satisfies serializability.
+            h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
 
-          holds      serializable
-        --- exit 0
-    "#]],
+              holds      serializable
+                         chances: 0 lost updates, 0 read skews, 0 write skews; too little for lost update, write skew
+            --- exit 0
+        "#]],
     );
     check(
         "init *=nil\na: i(x)=1 i(y)=1\na: w(x)=2 w(y)=2\nb: pw(v = 2)=3\nc: p(v = 2)={x=2}\n",
         "--level serializable",
         expect![[r#"
+            h.txt violates serializability: there were phantoms.
             h.txt: 3 sessions, 4 transactions, 6 operations, 2 keys
 
               violated   serializable: phantom on keys x, y (G2), 2 transactions
@@ -513,6 +596,7 @@ fn what_is_not_decided_says_why() {
         "a: pw([:foo 1])=7\nb: r(x)=7\n",
         "--level ser,si",
         expect![[r#"
+            h.txt shows nothing: no committed transaction read a key that another one wrote.
             h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
 
               undecided  serializable, snapshot-isolation: T1 has a predicate without a meaning: expected one of the operators = != < <= > >= between in is-null like mod and or not matches, with its arguments, found `[:foo 1]` (docs/formats/predicates.md has the grammar)
@@ -523,6 +607,7 @@ fn what_is_not_decided_says_why() {
         "init *=?\na: pw(v > 1)={\"+\": 1}~{x}\nb: r(x)=nil\n",
         "--level ser",
         expect![[r#"
+            h.txt is undecided: T1 has a predicate, and initial values were not recorded: any row may have matched.
             h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
 
               undecided  serializable: T1 has a predicate, and initial values were not recorded: any row may have matched
@@ -534,10 +619,12 @@ fn what_is_not_decided_says_why() {
         "init *=nil\na: a(x)=1\nb: r(x)=[1]\n",
         "",
         expect![[r#"
+            h.txt satisfies session serializability.
             h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
 
               holds      session-serializable
                          and with it serializable, session-snapshot-isolation, snapshot-isolation, prefix, parallel-si, update-serializable, causal, update-atomic, no-lost-update, read-atomic, read-committed, cut-isolation, read-uncommitted
+                         chances: 0 lost updates, 0 read skews, 0 write skews; too little for lost update, read skew, write skew
               not asked  strict-serializable, strong-si, strong-session-si, generalized-si: needs timestamps, which this file does not have
             --- exit 0
         "#]],
@@ -602,10 +689,12 @@ fn a_level_without_an_engine_is_decided_by_its_definition_where_the_history_is_s
         WRITE_SKEW,
         "--level causal,rc,ser",
         expect![[r#"
+            h.txt satisfies causal consistency, not serializability: there was write skew.
             h.txt: 2 sessions, 2 transactions, 6 operations, 2 keys
 
               holds      causal
                          and with it read-committed
+                         chances: 0 lost updates, 0 read skews, 1 write skew; too little for read skew
               violated   serializable: write skew on keys x, y (G2-item), 2 transactions
 
               T1 (session a) read x = 0, then read y = 0, then wrote x = 1
@@ -619,6 +708,7 @@ fn a_level_without_an_engine_is_decided_by_its_definition_where_the_history_is_s
         "a: w(x)=1 w(y)=1\nb: r(x)=1 r(y)=0\n",
         "--level rc",
         expect![[r#"
+            h.txt violates read committed.
             h.txt: 2 sessions, 2 transactions, 4 operations, 2 keys
 
               violated   read-committed: contradiction, 2 transactions
@@ -632,6 +722,7 @@ fn a_level_without_an_engine_is_decided_by_its_definition_where_the_history_is_s
         "a: w(x)=1 abort\nb: r(x)=1\n",
         "--level ra",
         expect![[r#"
+            h.txt violates read atomicity: aborted writes were read.
             h.txt: 2 sessions, 2 transactions (1 committed, 1 aborted), 1 operation, 1 key
 
               violated   read-atomic: aborted read on key x (G1a)
@@ -650,16 +741,19 @@ fn a_level_without_an_engine_is_decided_on_a_large_history_by_what_else_is_known
         &many("a: w(x)=1\n"),
         "--level causal",
         expect![[r#"
-        h.txt: 2 sessions, 71 transactions, 71 operations, 2 keys
+            h.txt shows nothing: no committed transaction read a key that another one wrote.
+            h.txt: 2 sessions, 71 transactions, 71 operations, 2 keys
 
-          holds      causal
-        --- exit 0
-    "#]],
+              holds      causal
+                         chances: 0 lost updates, 0 read skews, 0 write skews
+            --- exit 3
+        "#]],
     );
     check(
         &many("a: w(x)=1 abort\nb: r(x)=1\n"),
         "--level causal",
         expect![[r#"
+            h.txt violates causal consistency: aborted writes were read.
             h.txt: 3 sessions, 72 transactions (71 committed, 1 aborted), 71 operations, 2 keys
 
               violated   causal: aborted read on key x (G1a)
@@ -672,22 +766,25 @@ fn a_level_without_an_engine_is_decided_on_a_large_history_by_what_else_is_known
         &many("a: r(x)=5\n"),
         "--level ru",
         expect![[r#"
-        h.txt: 2 sessions, 71 transactions, 71 operations, 2 keys
+            h.txt violates read uncommitted: values were read that no transaction wrote.
+            h.txt: 2 sessions, 71 transactions, 71 operations, 2 keys
 
-          violated   read-uncommitted: thin-air read on key x
+              violated   read-uncommitted: thin-air read on key x
 
-          T1 read x = 5, which nobody wrote
-        --- exit 1
-    "#]],
+              T1 read x = 5, which nobody wrote
+            --- exit 1
+        "#]],
     );
     let long_fork = "a: w(x)=1\nb: w(y)=1\nd: r(x)=1 r(y)=0\ne: r(x)=0 r(y)=1\n";
     check(
         &many(long_fork),
         "--level causal",
         expect![[r#"
+            h.txt satisfies causal consistency.
             h.txt: 5 sessions, 74 transactions, 76 operations, 3 keys
 
               holds      causal
+                         chances: 0 lost updates, 0 read skews, 0 write skews; too little for read skew
             --- exit 0
         "#]],
     );
@@ -695,27 +792,32 @@ fn a_level_without_an_engine_is_decided_on_a_large_history_by_what_else_is_known
         &many(long_fork),
         "--level ru",
         expect![[r#"
-        h.txt: 5 sessions, 74 transactions, 76 operations, 3 keys
+            h.txt satisfies read uncommitted.
+            h.txt: 5 sessions, 74 transactions, 76 operations, 3 keys
 
-          holds      read-uncommitted
-        --- exit 0
-    "#]],
+              holds      read-uncommitted
+                         chances: 0 lost updates, 0 read skews, 0 write skews
+            --- exit 0
+        "#]],
     );
     // Lists are decided from the text.
     check(
         "init *=nil\na: a(x)=1\nb: r(x)=[1]\n",
         "--level causal",
         expect![[r#"
-        h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
+            h.txt satisfies causal consistency.
+            h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
 
-          holds      causal
-        --- exit 0
-    "#]],
+              holds      causal
+                         chances: 0 lost updates, 0 read skews, 0 write skews; too little for read skew
+            --- exit 0
+        "#]],
     );
     check(
         "a: a(x)=1\nb: a(x)=1\n",
         "--level causal",
         expect![[r#"
+            h.txt shows nothing: no committed transaction read a key that another one wrote.
             h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
 
               holds      causal

@@ -303,14 +303,14 @@ fn names_that_do_not_exist_are_refused() {
     check(
         "check --anomaly G1 --level serializable serial.edn",
         expect![[r#"
-        --- standard error
-        error: the argument '--anomaly <CLASS>' cannot be used with '--level <NAME>'
+            --- standard error
+            error: the argument '--anomaly <CLASS>' cannot be used with '--level <NAME>'
 
-        Usage: isoscope check --anomaly <CLASS> <HISTORY>
+            Usage: isoscope check --anomaly <CLASS> <HISTORY>...
 
-        For more information, try '--help'.
-        --- exit 2
-    "#]],
+            For more information, try '--help'.
+            --- exit 2
+        "#]],
     );
 }
 

@@ -108,22 +108,22 @@ fn flags() {
     check(
         "check h.txt --clock-skew 5",
         expect![[r#"
-        --- standard error
-        error: invalid value '5' for '--clock-skew <DURATION>': expected a duration such as 5ms, 1.5s or 2m, found `5`
+            --- standard error
+            error: invalid value '5' for '--clock-skew <DURATION>': expected a duration such as 5ms, 1.5s, 2m or 1h30m, found `5`
 
-        For more information, try '--help'.
-        --- exit 2
-    "#]],
+            For more information, try '--help'.
+            --- exit 2
+        "#]],
     );
     check(
         "check h.txt --time-limit soon",
         expect![[r#"
-        --- standard error
-        error: invalid value 'soon' for '--time-limit <DURATION>': expected a duration such as 5ms, 1.5s or 2m, found `soon`
+            --- standard error
+            error: invalid value 'soon' for '--time-limit <DURATION>': expected a duration such as 5ms, 1.5s, 2m or 1h30m, found `soon`
 
-        For more information, try '--help'.
-        --- exit 2
-    "#]],
+            For more information, try '--help'.
+            --- exit 2
+        "#]],
     );
     check(
         "check h.txt --memory-limit 4",
@@ -166,15 +166,15 @@ fn flags() {
     check(
         "check",
         expect![[r#"
-        --- standard error
-        error: the following required arguments were not provided:
-          <HISTORY>
+            --- standard error
+            error: the following required arguments were not provided:
+              <HISTORY>...
 
-        Usage: isoscope check <HISTORY>
+            Usage: isoscope check <HISTORY>...
 
-        For more information, try '--help'.
-        --- exit 2
-    "#]],
+            For more information, try '--help'.
+            --- exit 2
+        "#]],
     );
     check(
         "chek h.txt",

@@ -14,9 +14,11 @@ fn what_holds_needs_no_explanation() {
     let folder = Folder::with(&[("serial.txt", "a: w(x)=1\nb: r(x)=1\n")]);
     let told = folder.run("explain serial.txt --level serializable --svg out.svg");
     expect![[r#"
+        serial.txt satisfies serializability.
         serial.txt: 2 sessions, 2 transactions, 2 operations, 1 key
 
           holds      serializable
+                     chances: 0 lost updates, 0 read skews, 0 write skews; too little for lost update, write skew
         --- standard error
         warning: out.svg was not written, since no violation was found
         --- exit 0

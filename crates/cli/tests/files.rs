@@ -257,7 +257,7 @@ fn a_recording_goes_where_it_can_be_read_again() {
         assert!(shown.contains(reason) && shown.ends_with("exit 2\n"), "{shown}");
     }
     symlink("far.jsonl", folder.file("link.jsonl")).unwrap();
-    let shown = folder.run("run --db sim: --transactions 10 --keys 5 --out link.jsonl");
+    let shown = folder.run("run --db sim:?latency-us=100 --transactions 100 --keys 5 --out link.jsonl");
     assert!(shown.ends_with("exit 0\n"), "{shown}");
     assert_eq!(names(&folder), ["far.jsonl", "h.txt", "link.jsonl"]);
 }

@@ -42,7 +42,7 @@ const TALKATIVE: [(&str, i32); 9] = [
     ("check missing.txt", 2),
     ("check", 2),
     ("no-such-command", 2),
-    ("check warns.jsonl --level ser", 0),
+    ("check warns.jsonl --level ser", 3),
     ("check violated.txt --level ser --without nothing", 2),
     ("convert violated.txt out.bincode --lossy", 0),
     ("run --db oracle:x", 2),

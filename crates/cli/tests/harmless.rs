@@ -148,7 +148,7 @@ fn program(answer: &str) -> String {
 const PROBES: [&[&str]; 5] = [
     &["probe", "exec:sh db.sh"],
     &["probe", "exec:sh db.sh", "--all"],
-    &["probe", "exec:sh db.sh", "--markdown"],
+    &["probe", "exec:sh db.sh", "--markdown", "-"],
     &["probe", "exec:sh db.sh", "--json"],
     &["probe", "exec:sh db.sh", "--transcript", "g0"],
 ];
@@ -193,10 +193,12 @@ fn a_line_of_another_origin_does_not_look_like_one_of_the_answer() {
     fs::write(folder.file("h\n  holds      all.txt"), "a: r(x)=0\n").unwrap();
     let output = folder.isoscope("check --level ser").arg("h\n  holds      all.txt").output().unwrap();
     expect![[r#"
+        h\n  holds      all.txt shows nothing: no committed transaction read a key that another one wrote.
         h\n  holds      all.txt: 1 session, 1 transaction, 1 operation, 1 key
 
           holds      serializable
-        --- exit 0
+                     chances: 0 lost updates, 0 read skews, 0 write skews
+        --- exit 3
     "#]]
     .assert_eq(&show(&output));
 }

@@ -14,9 +14,11 @@ const HISTORY: &str = "a: r(x)=0 w(x)=1\nb: r(x)=1\n";
 fn a_history_on_standard_input() {
     let folder = Folder::with(&[]);
     expect![[r#"
+        standard input satisfies serializability.
         standard input: 2 sessions, 2 transactions, 3 operations, 1 key
 
           holds      serializable
+                     chances: 0 lost updates, 0 read skews, 0 write skews; too little for lost update, write skew
         --- exit 0
     "#]]
     .assert_eq(&folder.run_with_input("check - --level ser", HISTORY.as_bytes()));

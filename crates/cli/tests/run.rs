@@ -76,7 +76,7 @@ fn a_run_that_is_interrupted_ends_whole_and_is_checked() {
         let output = child.wait_with_output().unwrap();
         let shown = common::show(&output);
         assert!(shown.contains("commits per second, stopped"), "{shown}");
-        assert!(shown.contains("strict-serializable: holds"), "{shown}");
+        assert!(shown.contains("Promise kept: strict-serializable"), "{shown}");
         assert!(shown.ends_with("--- exit 0\n"), "{shown}");
         let history = std::fs::read_to_string(folder.file("h.jsonl")).unwrap();
         assert!(history.contains("{\"recording\":\"closed\"}") && history.ends_with("}\n"));

@@ -67,7 +67,7 @@ impl Database for DuckDb {
     }
 
     fn supports(&self, kind: StatementKind) -> bool {
-        embedded_sql::supports(kind)
+        embedded_sql::supports::<Connection>(kind)
     }
 }
 

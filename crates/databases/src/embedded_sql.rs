@@ -36,8 +36,12 @@ pub(crate) fn settings<C: SqlConnection>(default: &str) -> Vec<Setting> {
 }
 
 /// None of these engines locks what it reads.
-pub(crate) fn supports(kind: StatementKind) -> bool {
-    kind != StatementKind::ReadForUpdate
+pub(crate) fn supports<C: SqlConnection>(kind: StatementKind) -> bool {
+    match kind {
+        StatementKind::ReadForUpdate => false,
+        StatementKind::UpdateReturning => C::DIALECT.update_returning,
+        _ => true,
+    }
 }
 
 /// Drops tables, creates them and fills them.

@@ -110,7 +110,8 @@ impl Database for Exec {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
         process.ask(&tables_message("tables", &known), FailureKind::Lost)?;
         let catalog = self.catalog.clone();
-        Ok(Box::new(ExecSession { process, catalog, id: hello.id, is_open: false }))
+        let kinds = self.hello.kinds.clone();
+        Ok(Box::new(ExecSession { process, catalog, kinds, id: hello.id, is_open: false }))
     }
 
     fn supports(&self, kind: StatementKind) -> bool {
@@ -121,6 +122,8 @@ impl Database for Exec {
 struct ExecSession {
     process: Process,
     catalog: Catalog,
+    /// What the program declared that it can do.
+    kinds: Vec<StatementKind>,
     id: Option<u64>,
     is_open: bool,
 }
@@ -168,6 +171,12 @@ impl Session for ExecSession {
 
 impl ExecSession {
     fn ask(&mut self, statement: &Statement) -> Result<Answer, Failure> {
+        if !self.kinds.contains(&statement.kind()) {
+            return Err(Failure::refused(format!(
+                "exec: the program did not declare `{}` in its answer to hello",
+                message::name(statement.kind())
+            )));
+        }
         if let Some(table) = statement.table() {
             let shape = self.catalog.table(table)?;
             match statement {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::codes::code_name;
 use crate::secrets::hide_secrets;
 
 /// What a failure means for the transaction in which it happened.
@@ -45,6 +46,17 @@ impl Failure {
     /// The transaction is rolled back.
     pub fn aborted(message: impl AsRef<str>) -> Self {
         Self::new(FailureKind::Aborted, message)
+    }
+
+    /// Why, in a few words: the code with its name, or what the database said.
+    pub fn reason(&self) -> String {
+        match &self.code {
+            Some(code) => match code_name(code) {
+                Some(name) => format!("{code} {name}"),
+                None => code.clone(),
+            },
+            None => self.message.clone(),
+        }
     }
 
     /// The same with the database's code.

@@ -69,6 +69,9 @@ pub enum Statement {
     Select { table: String, predicate: Where },
     /// Set columns of the rows that satisfy a predicate: `Answer::Count` of rows found.
     Update { table: String, predicate: Where, set: Vec<(String, Datum)> },
+    /// Set columns of the rows that satisfy a predicate, and say which rows (`UPDATE ... RETURNING k`): `Answer::Rows` of
+    /// keys without columns.
+    UpdateReturning { table: String, predicate: Where, set: Vec<(String, Datum)> },
     /// Delete the rows that satisfy a predicate: `Answer::Count`.
     DeleteWhere { table: String, predicate: Where },
     /// SQL as it stands; a driver without SQL refuses it. `Answer::Rows` with the first column as the key if it
@@ -91,8 +94,31 @@ pub enum StatementKind {
     Range,
     Select,
     Update,
+    UpdateReturning,
     DeleteWhere,
     Sql,
+}
+
+impl StatementKind {
+    /// What it is, for a message that a database cannot do it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Read => "reads of rows by key",
+            Self::ReadForUpdate => "reads that lock a row",
+            Self::Write => "updates of a row by key",
+            Self::Put => "writes that insert or replace a row",
+            Self::Add => "additions to a column",
+            Self::Append => "appends to a list",
+            Self::Insert => "inserts",
+            Self::Delete => "deletes by key",
+            Self::Range => "reads of key ranges",
+            Self::Select => "reads by condition",
+            Self::Update => "updates by condition",
+            Self::UpdateReturning => "updates that return the changed keys",
+            Self::DeleteWhere => "deletes by condition",
+            Self::Sql => "SQL as it stands",
+        }
+    }
 }
 
 impl Statement {
@@ -110,6 +136,7 @@ impl Statement {
             | Self::Range { table, .. }
             | Self::Select { table, .. }
             | Self::Update { table, .. }
+            | Self::UpdateReturning { table, .. }
             | Self::DeleteWhere { table, .. } => Some(table),
             Self::Sql(_) => None,
         }
@@ -129,6 +156,7 @@ impl Statement {
             Self::Range { .. } => StatementKind::Range,
             Self::Select { .. } => StatementKind::Select,
             Self::Update { .. } => StatementKind::Update,
+            Self::UpdateReturning { .. } => StatementKind::UpdateReturning,
             Self::DeleteWhere { .. } => StatementKind::DeleteWhere,
             Self::Sql(_) => StatementKind::Sql,
         }

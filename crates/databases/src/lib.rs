@@ -8,6 +8,7 @@
 mod bytes;
 mod catalog;
 mod claim;
+mod codes;
 #[cfg(feature = "duckdb")]
 mod duckdb;
 #[cfg(feature = "drivers")]

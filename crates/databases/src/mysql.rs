@@ -156,8 +156,8 @@ impl Database for Mysql {
         self.nodes.len()
     }
 
-    fn supports(&self, _kind: StatementKind) -> bool {
-        true
+    fn supports(&self, kind: StatementKind) -> bool {
+        kind != StatementKind::UpdateReturning
     }
 
     fn watcher(&self, node: usize) -> Option<Box<dyn Watcher>> {

@@ -68,7 +68,13 @@ pub(crate) fn execute(
         }
         Statement::Range { from, to, .. } => Ok(Answer::Rows(store.scan(shape, from, to)?)),
         Statement::Select { predicate, .. } => Ok(Answer::Rows(matching(store, shape, predicate)?)),
-        Statement::Update { predicate, set, .. } => update(store, shape, predicate, set),
+        Statement::Update { predicate, set, .. } => {
+            Ok(Answer::Count(update(store, shape, predicate, set)?.len() as u64))
+        }
+        Statement::UpdateReturning { predicate, set, .. } => {
+            let keys = update(store, shape, predicate, set)?.into_iter();
+            Ok(Answer::Rows(keys.map(|key| (key, Vec::new())).collect()))
+        }
         Statement::DeleteWhere { predicate, .. } => {
             let rows = matching(store, shape, predicate)?;
             for (key, _) in &rows {
@@ -132,25 +138,27 @@ fn insert(store: &mut dyn RowStore, shape: &Shape, key: &Datum, values: &[Datum]
     Ok(Answer::Done)
 }
 
+/// Sets columns of the rows that satisfy a predicate; gives back their keys.
 fn update(
     store: &mut dyn RowStore,
     shape: &Shape,
     predicate: &Where,
     set: &[(String, Datum)],
-) -> Result<Answer, Failure> {
+) -> Result<Vec<Datum>, Failure> {
     let set: Vec<_> = set
         .iter()
         .map(|(column, value)| shape.column(column).map(|place| (place, value)))
         .collect::<Result<_, _>>()?;
     let rows = matching(store, shape, predicate)?;
-    let count = rows.len() as u64;
+    let mut keys = Vec::with_capacity(rows.len());
     for (key, mut row) in rows {
         for &(place, value) in &set {
             row[place] = value.clone();
         }
         store.put(shape, &key, row)?;
+        keys.push(key);
     }
-    Ok(Answer::Count(count))
+    Ok(keys)
 }
 
 fn matching(

@@ -106,7 +106,17 @@ pub(crate) fn compile(statement: &Statement, dialect: &Dialect, catalog: &Catalo
             text.select_rows(shape).push(" WHERE ").predicate(shape, predicate)?.push(" ORDER BY ").name("k");
             Ok(text.end(Returns::Rows))
         }
-        Statement::Update { predicate, set, .. } => update(shape, predicate, set, dialect),
+        Statement::Update { predicate, set, .. } => {
+            Ok(update(shape, predicate, set, dialect)?.end(Returns::Count))
+        }
+        Statement::UpdateReturning { .. } if !dialect.update_returning => {
+            Err(Failure::refused("this database has no UPDATE ... RETURNING"))
+        }
+        Statement::UpdateReturning { predicate, set, .. } => {
+            let mut text = update(shape, predicate, set, dialect)?;
+            text.push(" RETURNING ").name("k");
+            Ok(text.end(Returns::Rows))
+        }
         Statement::DeleteWhere { predicate, .. } => {
             let mut text = Text::new(dialect);
             text.push("DELETE FROM ").name(&shape.name).push(" WHERE ").predicate(shape, predicate)?;
@@ -188,12 +198,12 @@ fn range(shape: &Shape, from: &Bound, to: &Bound, dialect: &Dialect) -> Result<Q
     Ok(text.end(Returns::Rows))
 }
 
-fn update(
+fn update<'d>(
     shape: &Shape,
     predicate: &Where,
     set: &[(String, Datum)],
-    dialect: &Dialect,
-) -> Result<Query, Failure> {
+    dialect: &'d Dialect,
+) -> Result<Text<'d>, Failure> {
     if set.is_empty() {
         return Err(Failure::refused("an update sets at least one column"));
     }
@@ -203,7 +213,7 @@ fn update(
         text.push(if place == 0 { " SET " } else { ", " }).column(shape, column)?.push(" = ").value(value);
     }
     text.push(" WHERE ").predicate(shape, predicate)?;
-    Ok(text.end(Returns::Count))
+    Ok(text)
 }
 
 /// SQL in the making.

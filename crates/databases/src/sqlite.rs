@@ -107,7 +107,7 @@ impl Database for Sqlite {
     }
 
     fn supports(&self, kind: StatementKind) -> bool {
-        embedded_sql::supports(kind)
+        embedded_sql::supports::<Connection>(kind)
     }
 }
 

@@ -95,7 +95,7 @@ impl Database for Turso {
     }
 
     fn supports(&self, kind: StatementKind) -> bool {
-        embedded_sql::supports(kind)
+        embedded_sql::supports::<TursoConnection>(kind)
     }
 }
 

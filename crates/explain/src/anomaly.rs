@@ -103,6 +103,34 @@ impl Anomaly {
         }
     }
 
+    /// What happened, as a clause that ends a sentence: "updates were lost".
+    pub fn clause(self) -> &'static str {
+        match self {
+            Self::Finding(kind) => finding_clause(kind),
+            Self::WriteCycle => "transactions mixed their writes",
+            Self::CircularInformationFlow => "transactions saw each other's writes",
+            Self::SessionCycle | Self::RealTimeCycle => "a read came before its write",
+            Self::LostUpdate => "updates were lost",
+            Self::FracturedRead => "transactions were seen in part",
+            Self::ReadSkew => "reads mixed two states",
+            Self::StaleSessionRead => "sessions missed their own past",
+            Self::StaleRead => "reads were stale",
+            Self::NonMonotonicRead => "sessions went back in time",
+            Self::CausalityViolation => "effects were seen without their cause",
+            Self::WriteSkew => "there was write skew",
+            Self::PredicateWriteSkew => "there was write skew by predicate",
+            Self::Phantom => "there were phantoms",
+            Self::ReadOnlyAnomaly => "a reader saw a state that never was",
+            Self::LongFork => "readers saw writes in opposite orders",
+            Self::Nonadjacent | Self::AntiDependencyCycle => {
+                "transactions missed each other's writes in a circle"
+            }
+            Self::Cycle => "transactions depend on each other in a circle",
+            Self::UnexplainedRead => "a read has no possible source",
+            Self::Contradiction => "what clients saw contradicts itself",
+        }
+    }
+
     /// What it means for an application, in one sentence.
     pub fn meaning(self) -> &'static str {
         match self {
@@ -207,6 +235,24 @@ impl Anomaly {
             }
             _ => Self::AntiDependencyCycle,
         }
+    }
+}
+
+fn finding_clause(kind: FindingKind) -> &'static str {
+    match kind {
+        FindingKind::ThinAirRead => "values were read that no transaction wrote",
+        FindingKind::AbortedRead => "aborted writes were read",
+        FindingKind::IntermediateRead => "intermediate writes were read",
+        FindingKind::FutureRead => "a value was read before it was written",
+        FindingKind::NotMyOwnWrite | FindingKind::NotMyLastWrite => "transactions missed their own writes",
+        FindingKind::NonRepeatableRead => "a row changed between two reads of one transaction",
+        FindingKind::DuplicatedElement => "an append was applied twice",
+        FindingKind::DuplicatedRow => "a query returned a row twice",
+        FindingKind::RowOutOfBounds => "a query returned a row outside of its range",
+        FindingKind::TombstoneServed => "a deleted row came back",
+        FindingKind::RowNotMatching => "a query returned a row that does not match",
+        FindingKind::UnexplainedRow => "a row had contents that no transaction wrote",
+        FindingKind::WrongRowCount => "the number of changed rows is impossible",
     }
 }
 

@@ -22,6 +22,7 @@ mod terms;
 
 pub use anomaly::Anomaly;
 pub use edge::{Edge, EdgeKind};
+pub use read::session_phrase;
 
 use certify::{Certificate, Level, Rule, Step};
 use history::{History, Index, Scope, TxnId};

@@ -1,7 +1,7 @@
 //! From the argument to the explanation: the contradiction, its name, who takes part, and the lines.
 
 use certify::{ReadId, Rule, Step, StepId};
-use history::{FindingKind, KeyId, Op, OpId, TxnId};
+use history::{FindingKind, History, KeyId, Op, OpId, TxnId};
 
 use crate::argument::{Argument, By, Conflict, FactId};
 use crate::cycle;
@@ -203,6 +203,16 @@ pub(crate) fn sentence(terms: &Terms<'_>, txn: TxnId, mut ops: Vec<String>) -> S
     if ops.is_empty() {
         ops.push("took no part in these keys".into());
     }
-    let session = history.session_label(history.session_of(txn));
-    format!("{} (session {session}) {}", history.txn_label(txn), ops.join(", then "))
+    let session = session_phrase(history, txn);
+    format!("{} ({session}) {}", history.txn_label(txn), ops.join(", then "))
+}
+
+/// The session of a transaction, as a sentence names it. A run reads everything at its end in a session of its own, which
+/// is no client's.
+pub fn session_phrase(history: &History, txn: TxnId) -> String {
+    let session = history.session_of(txn);
+    match history.session_name(session).is_some_and(|name| name == "final read".into()) {
+        true => "the final read of the run".to_owned(),
+        false => format!("session {}", history.session_label(session)),
+    }
 }

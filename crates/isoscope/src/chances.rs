@@ -9,6 +9,8 @@ use history::{History, Index, KeyId, Outcome, TxnId};
 /// The pairs; a pair counts once for each key (or pair of keys) on which it conflicts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Chances {
+    /// A transaction that reads a key and one that writes it.
+    pub read_conflicts: Option<u64>,
     /// Two transactions that write the same key.
     pub write_conflicts: u64,
     /// Two transactions that both read and write the same key: one update could have been lost.
@@ -34,11 +36,19 @@ impl Chances {
             updaters.extend(writers.into_iter().filter(|&txn| reads_key(index, txn, key)));
             chances.lost_update += concurrent_pairs(history, &updaters);
         }
-        if let Some((read_skew, write_skew)) = Crossings::of(history, index) {
-            chances.read_skew = Some(read_skew);
-            chances.write_skew = Some(write_skew);
+        if let Some(crossings) = Crossings::of(history, index) {
+            chances.read_conflicts = Some(crossings.read_conflicts);
+            // Each unordered pair was seen from both of its transactions and keys.
+            chances.read_skew = Some(crossings.read_skew / 2);
+            chances.write_skew = Some(crossings.write_skew / 2);
         }
         chances
+    }
+
+    /// Whether no transaction met another one: whatever the database did, isolation could not have been violated
+    /// between clients.
+    pub fn is_without_conflicts(&self) -> bool {
+        self.read_conflicts == Some(0) && self.write_conflicts == 0
     }
 }
 
@@ -87,19 +97,22 @@ struct Crossings<'h> {
     /// For each key the last reader that was looked from, and the last that also writes it.
     read_by: Vec<u32>,
     written_by: Vec<u32>,
+    read_conflicts: u64,
     read_skew: u64,
     write_skew: u64,
     steps: u64,
 }
 
 impl<'h> Crossings<'h> {
-    fn of(history: &'h History, index: &'h Index) -> Option<(u64, u64)> {
+    /// `None` if there is too much to count.
+    fn of(history: &'h History, index: &'h Index) -> Option<Self> {
         let keys = history.keys().len();
         let mut crossings = Self {
             history,
             index,
             read_by: vec![u32::MAX; keys],
             written_by: vec![u32::MAX; keys],
+            read_conflicts: 0,
             read_skew: 0,
             write_skew: 0,
             steps: 0,
@@ -110,8 +123,7 @@ impl<'h> Crossings<'h> {
                 return None;
             }
         }
-        // Each unordered pair was seen from both of its transactions and keys.
-        Some((crossings.read_skew / 2, crossings.write_skew / 2))
+        Some(crossings)
     }
 
     fn look_from(&mut self, reader: TxnId) {
@@ -141,6 +153,7 @@ impl<'h> Crossings<'h> {
         if self.history.outcome(writer) != Outcome::Committed || !may_overlap(self.history, reader, writer) {
             return;
         }
+        self.read_conflicts += 1;
         let index = self.index;
         for write in &index.writes()[index.writes_of(writer)] {
             self.steps += 1;
@@ -178,6 +191,11 @@ mod tests {
     #[test]
     fn transactions_of_one_session_are_no_pair() {
         let none = chances("a: {r(x)=0 w(x)=1} {r(x)=1 w(x)=2}\n");
-        assert_eq!(none, Chances { read_skew: Some(0), write_skew: Some(0), ..Chances::default() });
+        let zero = Some(0);
+        let expected =
+            Chances { read_conflicts: zero, read_skew: zero, write_skew: zero, ..Chances::default() };
+        assert_eq!(none, expected);
+        assert!(none.is_without_conflicts());
+        assert!(!chances("a: w(x)=1\nb: r(x)=1\n").is_without_conflicts());
     }
 }

@@ -29,6 +29,7 @@ pub struct Check<'h> {
     threads: usize,
     certify: bool,
     skews: bool,
+    first: Vec<LevelId>,
 }
 
 /// The answers to a [`Check`].
@@ -54,6 +55,7 @@ impl<'h> Check<'h> {
             threads: 1,
             certify: true,
             skews: true,
+            first: Vec::new(),
         }
     }
 
@@ -115,6 +117,12 @@ impl<'h> Check<'h> {
         Self { skews, ..self }
     }
 
+    /// Decides these levels before all others, in this order, as far as they are among those that are asked, so that a
+    /// monitor may give the others less time.
+    pub fn first(self, levels: impl IntoIterator<Item = LevelId>) -> Self {
+        Self { first: levels.into_iter().collect(), ..self }
+    }
+
     /// Decides.
     ///
     /// # Errors
@@ -131,11 +139,13 @@ impl<'h> Check<'h> {
             }
         };
         let question = self.question(index, self.monitor.unwrap_or(&unlimited));
-        let mut answers = question.ask(&choice.engine)?;
+        let is_asked = |level: &LevelId| choice.engine.contains(level) || choice.weak.contains(level);
+        let first = question.ask_first(self.first.iter().copied().filter(is_asked))?;
+        let mut answers = question.ask(&choice.engine, &first)?;
         if self.skews {
             add_skews(&question, &mut answers)?;
         }
-        answers.extend(question.ask_texts(&choice.weak, &answers)?);
+        answers.extend(question.ask_texts(&choice.weak, &answers, &first)?);
         for level in &choice.own {
             question.monitor.stage(&format!("checking {}", level.name));
             let known: Vec<&Answer> = answers.iter().collect();
@@ -294,6 +304,7 @@ impl<'h> Check<'h> {
             threads: 1,
             certify: self.certify,
             skews: false,
+            first: Vec::new(),
         }
     }
 

@@ -122,6 +122,7 @@ fn explain(history: &History, names: &Names, reasons: &[Reason]) -> Explanation 
         reasons.iter().map(|reason| Line { depth: 0, text: visible(&sentence(history, names, reason)) });
     Explanation {
         anomaly: None,
+        clause: None,
         headline: format!("contradiction, {}", counted(transactions.len(), "transaction")),
         transactions,
         participants: Vec::new(),

@@ -1,6 +1,6 @@
 //! Why a level is violated, for people: from a certificate, from the text of a level, or from a value without a writer.
 
-use explain::Edge;
+use explain::{Anomaly, Edge};
 use history::{Finding, FindingKind, History, Index, KeyId, OpId, TxnId, ValueId};
 
 use crate::answer::{Answer, Decision};
@@ -11,6 +11,8 @@ use history::visible;
 pub struct Explanation {
     /// The name of the pattern, if it has one.
     pub anomaly: Option<&'static str>,
+    /// What happened, as a clause that ends a sentence, if the pattern has a name.
+    pub clause: Option<&'static str>,
     /// The violation in half a line.
     pub headline: String,
     /// The transactions that take part.
@@ -49,6 +51,7 @@ impl Explanation {
         let finding = Finding { kind, txn, read, key, value, other: None };
         Self {
             anomaly: Some(kind.name()),
+            clause: Some(Anomaly::Finding(kind).clause()),
             headline: format!(
                 "{} on key {}",
                 kind.name(),
@@ -73,6 +76,7 @@ impl Explanation {
             explanation.lines.into_iter().map(|line| Line { depth: line.depth, text: visible(&line.text) });
         Self {
             anomaly: Some(explanation.anomaly.name()),
+            clause: Some(explanation.anomaly.clause()),
             headline: visible(&explanation.headline),
             transactions: explanation.transactions,
             participants: explanation.participants.iter().map(|text| visible(text)).collect(),

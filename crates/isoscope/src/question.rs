@@ -44,14 +44,34 @@ pub(crate) struct Question<'h> {
 }
 
 impl Question<'_> {
-    /// Answers for levels that have an engine, in their order.
-    pub(crate) fn ask(&self, asked: &[LevelId]) -> Result<Vec<Answer>, Error> {
-        let mut answers: Vec<Option<Answer>> = vec![None; asked.len()];
+    /// Answers for levels one after the other, whether they have an engine or not.
+    pub(crate) fn ask_first(&self, levels: impl Iterator<Item = LevelId>) -> Result<Vec<Answer>, Error> {
+        let mut answers: Vec<Answer> = Vec::new();
+        for level in levels {
+            let answer = match (consequence(level, answers.iter()), level.engine()) {
+                (Some(answer), _) => answer,
+                (None, engine) => {
+                    self.monitor.stage(&format!("checking {level}"));
+                    match engine {
+                        Some(_) => self.decide(level, &[])?,
+                        None => crate::text::decide(self, level.spec(), level.into(), &[])?,
+                    }
+                }
+            };
+            self.monitor.answered(&answer);
+            answers.push(answer);
+        }
+        Ok(answers)
+    }
+
+    /// Answers for levels that have an engine, in their order; `first` were answered before.
+    pub(crate) fn ask(&self, asked: &[LevelId], first: &[Answer]) -> Result<Vec<Answer>, Error> {
+        let mut answers = places_with(asked, first);
         loop {
-            let batch = self.next_batch(asked, &mut answers);
+            let batch = self.next_batch(asked, first, &mut answers);
             if batch.is_empty() {
                 self.ask_again(&mut answers)?;
-                settle_undecided(&[], &mut answers);
+                settle_undecided(first, &mut answers);
                 return Ok(answers.into_iter().flatten().collect());
             }
             let names: Vec<_> = batch.iter().map(|&place| asked[place].name()).collect();
@@ -69,9 +89,14 @@ impl Question<'_> {
     ///
     /// What follows from an answer that is there already is not asked. Causal comes first: whichever way it is answered,
     /// that settles most of the others.
-    pub(crate) fn ask_texts(&self, asked: &[LevelId], known: &[Answer]) -> Result<Vec<Answer>, Error> {
-        let mut answers: Vec<Option<Answer>> = vec![None; asked.len()];
-        let mut places: Vec<usize> = (0..asked.len()).collect();
+    pub(crate) fn ask_texts(
+        &self,
+        asked: &[LevelId],
+        known: &[Answer],
+        first: &[Answer],
+    ) -> Result<Vec<Answer>, Error> {
+        let mut answers = places_with(asked, first);
+        let mut places: Vec<usize> = (0..asked.len()).filter(|&place| answers[place].is_none()).collect();
         places.sort_by_key(|&place| asked[place] != LevelId::Causal);
         for place in places {
             let level = asked[place];
@@ -91,10 +116,10 @@ impl Question<'_> {
     }
 
     /// Fills in what follows from the answers, and picks the levels to ask next.
-    fn next_batch(&self, asked: &[LevelId], answers: &mut [Option<Answer>]) -> Vec<usize> {
+    fn next_batch(&self, asked: &[LevelId], known: &[Answer], answers: &mut [Option<Answer>]) -> Vec<usize> {
         for place in 0..asked.len() {
             if answers[place].is_none() {
-                answers[place] = consequence(asked[place], answers.iter().flatten());
+                answers[place] = consequence(asked[place], known.iter().chain(answers.iter().flatten()));
             }
         }
         let open = (0..asked.len()).filter(|&place| answers[place].is_none());
@@ -253,6 +278,12 @@ impl Question<'_> {
         }
         answer
     }
+}
+
+/// A place for the answer of each level, filled where the level was answered first.
+fn places_with(asked: &[LevelId], first: &[Answer]) -> Vec<Option<Answer>> {
+    let of = |level: &LevelId| first.iter().find(|answer| answer.level.shipped() == Some(*level)).cloned();
+    asked.iter().map(of).collect()
 }
 
 /// A level with an argument for the history.

@@ -29,6 +29,7 @@ pub(crate) fn of_contradiction(
     Some(Explanation {
         steps: cycle.iter().filter_map(|pair| teller.step(pair)).collect(),
         anomaly: anomaly(plan, &cycle),
+        clause: plan.one_source.then_some("a row changed between two reads of one transaction"),
         headline: format!("contradiction, {}", counted(transactions.len(), "transaction")),
         transactions,
         participants: Vec::new(),

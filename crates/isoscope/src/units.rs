@@ -2,31 +2,51 @@
 
 use std::time::Duration;
 
-const DURATION_UNITS: [(&str, f64); 7] =
-    [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 60e9), ("h", 3600e9)];
+/// The names of a unit, as people write them, and what it is worth.
+type Unit = (&'static [&'static str], f64);
 
-const SIZE_UNITS: [(&str, u64); 10] = [
-    ("B", 1),
-    ("kB", 1000),
-    ("KB", 1000),
-    ("MB", 1_000_000),
-    ("GB", 1_000_000_000),
-    ("TB", 1_000_000_000_000),
-    ("KiB", 1 << 10),
-    ("MiB", 1 << 20),
-    ("GiB", 1 << 30),
-    ("TiB", 1 << 40),
+const DURATION_UNITS: [Unit; 8] = [
+    (&["ns"], 1.0),
+    (&["us", "µs"], 1e3),
+    (&["ms"], 1e6),
+    (&["s", "sec", "secs", "second", "seconds"], 1e9),
+    (&["m", "min", "mins", "minute", "minutes"], 60e9),
+    (&["h", "hr", "hour", "hours"], 3600e9),
+    (&["d", "day", "days"], 86_400e9),
+    (&["w", "week", "weeks"], 604_800e9),
 ];
 
-/// A duration such as `5ms`, `1.5s` or `2m`.
+/// In lower case; a unit without a B is binary, as it is for most tools with such a flag.
+const SIZE_UNITS: [Unit; 9] = [
+    (&["b", "byte", "bytes"], 1.0),
+    (&["kb"], 1e3),
+    (&["mb"], 1e6),
+    (&["gb"], 1e9),
+    (&["tb"], 1e12),
+    (&["kib", "k"], 1024.0),
+    (&["mib", "m"], 1_048_576.0),
+    (&["gib", "g"], 1_073_741_824.0),
+    (&["tib", "t"], 1_099_511_627_776.0),
+];
+
+fn worth(units: &[Unit], name: &str) -> Option<f64> {
+    units.iter().find(|(names, _)| names.contains(&name)).map(|(_, worth)| *worth)
+}
+
+/// A duration such as `5ms`, `1.5s`, `2 minutes` or `1h30m`.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let refusal = || format!("expected a duration such as 5ms, 1.5s or 2m, found `{text}`");
-    let (number, unit) = split_unit(text).ok_or_else(refusal)?;
-    let nanoseconds = match DURATION_UNITS.iter().find(|(name, _)| *name == unit) {
-        Some((_, scale)) => number * scale,
-        None if unit.is_empty() && number == 0.0 => 0.0,
-        None => return Err(refusal()),
-    };
+    let refusal = || format!("expected a duration such as 5ms, 1.5s, 2m or 1h30m, found `{text}`");
+    let mut nanoseconds = 0.0;
+    let mut rest = text.trim();
+    if rest == "0" {
+        return Ok(Duration::ZERO);
+    }
+    while !rest.is_empty() || text.trim().is_empty() {
+        let (number, after) = split_unit(rest).ok_or_else(refusal)?;
+        let end = after.find(|char: char| !char.is_alphabetic()).unwrap_or(after.len());
+        nanoseconds += number * worth(&DURATION_UNITS, &after[..end]).ok_or_else(refusal)?;
+        rest = after[end..].trim_start();
+    }
     if nanoseconds > i64::MAX as f64 / 4.0 {
         return Err(format!("{text} is longer than isoscope can measure"));
     }
@@ -37,9 +57,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 pub fn parse_size(text: &str) -> Result<u64, String> {
     let refusal = || format!("expected a size such as 512MB or 4GiB, found `{text}`");
     let (number, unit) = split_unit(text).ok_or_else(refusal)?;
-    let scale = SIZE_UNITS.iter().find(|(name, _)| *name == unit);
-    let (_, scale) = scale.ok_or_else(refusal)?;
-    let bytes = number * *scale as f64;
+    let bytes = number * worth(&SIZE_UNITS, &unit.trim_end().to_lowercase()).ok_or_else(refusal)?;
     if bytes < 1.0 || bytes > u64::MAX as f64 {
         return Err(refusal());
     }
@@ -127,6 +145,9 @@ mod tests {
         assert_eq!(parse_duration("5ms"), Ok(Duration::from_millis(5)));
         assert_eq!(parse_duration("1.5 s"), Ok(Duration::from_millis(1500)));
         assert_eq!(parse_duration("2m"), Ok(Duration::from_secs(120)));
+        assert_eq!(parse_duration("2 minutes"), Ok(Duration::from_secs(120)));
+        assert_eq!(parse_duration("1h 30m"), Ok(Duration::from_secs(5400)));
+        assert_eq!(parse_duration("1m30s"), Ok(Duration::from_secs(90)));
         assert_eq!(parse_duration("0"), Ok(Duration::ZERO));
         for wrong in ["", "5", "ms", "-5ms", "5 parsecs", "1..2s", "9999999999h"] {
             assert!(parse_duration(wrong).is_err(), "{wrong}");
@@ -147,6 +168,7 @@ mod tests {
     fn sizes_have_units() {
         assert_eq!(parse_size("4GiB"), Ok(4 << 30));
         assert_eq!(parse_size("1.5MB"), Ok(1_500_000));
+        assert_eq!((parse_size("4g"), parse_size("512 mb")), (Ok(4 << 30), Ok(512_000_000)));
         for wrong in ["", "4", "GiB", "0MB", "-1GB", "4gigs"] {
             assert!(parse_size(wrong).is_err(), "{wrong}");
         }

@@ -9,6 +9,7 @@ mod find;
 mod forbids;
 mod id;
 mod lattice;
+mod phrase;
 
 pub use examples::{Example, Sample};
 pub use find::{UnknownLevel, canonical_name};

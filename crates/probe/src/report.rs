@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use databases::{Database, Description, Failure, FailureKind, Setting};
+use levels::LevelId;
 
 use crate::{Cell, Class, Counts, Judgement, Patience, Run, Runner, Schedule, Suite, judge};
 
@@ -122,8 +123,9 @@ impl Report {
         })
     }
 
-    /// What a setting's row of Hermitage's table looks like, if that suite was asked: no schedule contradicts it.
-    pub fn looks_like(&self, row: &Row) -> Option<&'static str> {
+    /// The strongest level that no schedule of Hermitage's suite contradicts at a setting; `None` if that suite was not
+    /// asked, if a schedule could not be, or if even dirty writes are possible.
+    pub fn looks_like(&self, row: &Row) -> Option<LevelId> {
         let place = self.suites.iter().position(|suite| suite.name == "hermitage")?;
         let pairs = self.suites[place].schedules.iter().zip(&row.findings[place]);
         let mut possible = Vec::new();
@@ -132,23 +134,23 @@ impl Report {
                 possible.push(schedule.name.as_str());
             }
         }
-        Some(level_without(&possible))
+        level_without(&possible)
     }
 }
 
 /// The strongest of some levels that forbids none of these anomalies.
-fn level_without(possible: &[&str]) -> &'static str {
+///
+/// What others call repeatable read and monotonic atomic view lies between read committed and the next level of the
+/// lattice, so it is read committed here.
+fn level_without(possible: &[&str]) -> Option<LevelId> {
     let only = |allowed: &[&str]| possible.iter().all(|name| allowed.contains(name));
     let none = |forbidden: &[&str]| !possible.iter().any(|name| forbidden.contains(name));
-    let (dirty, torn) = (["g0", "g1a", "g1b", "g1c"], ["otv", "g1-predicate"]);
     match () {
-        () if possible.is_empty() => "serializable",
-        () if only(&["g2-item", "g2", "g2-two-edges"]) => "snapshot isolation",
-        () if only(&["pmp", "pmp-write", "g-single-dependencies", "g2"]) => "repeatable read",
-        () if none(&dirty) && none(&torn) => "monotonic atomic view",
-        () if none(&dirty) => "read committed",
-        () if none(&["g0"]) => "read uncommitted",
-        () => "no isolation",
+        () if possible.is_empty() => Some(LevelId::Serializable),
+        () if only(&["g2-item", "g2", "g2-two-edges"]) => Some(LevelId::SnapshotIsolation),
+        () if none(&["g0", "g1a", "g1b", "g1c"]) => Some(LevelId::ReadCommitted),
+        () if none(&["g0"]) => Some(LevelId::ReadUncommitted),
+        () => None,
     }
 }
 
@@ -175,12 +177,11 @@ mod tests {
 
     #[test]
     fn a_row_is_named_by_what_it_allows() {
-        assert_eq!(level_without(&[]), "serializable");
-        assert_eq!(level_without(&["g2", "g2-item"]), "snapshot isolation");
-        assert_eq!(level_without(&["g2", "pmp"]), "repeatable read");
-        assert_eq!(level_without(&["p4", "g-single", "g2"]), "monotonic atomic view");
-        assert_eq!(level_without(&["otv", "p4"]), "read committed");
-        assert_eq!(level_without(&["g1a", "p4"]), "read uncommitted");
-        assert_eq!(level_without(&["g0"]), "no isolation");
+        assert_eq!(level_without(&[]), Some(LevelId::Serializable));
+        assert_eq!(level_without(&["g2", "g2-item"]), Some(LevelId::SnapshotIsolation));
+        assert_eq!(level_without(&["p4", "g-single", "g2"]), Some(LevelId::ReadCommitted));
+        assert_eq!(level_without(&["otv", "p4"]), Some(LevelId::ReadCommitted));
+        assert_eq!(level_without(&["g1a", "p4"]), Some(LevelId::ReadUncommitted));
+        assert_eq!(level_without(&["g0"]), None);
     }
 }

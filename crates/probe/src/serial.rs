@@ -86,14 +86,17 @@ pub fn answer(rows: &mut Rows, columns: &[&str], statement: &Statement) -> Optio
         Statement::Select { predicate, .. } => {
             Answer::Rows(selected(rows, |key, row| predicate.holds(&column_of(columns, key, row))))
         }
-        Statement::Update { predicate, set, .. } => {
+        Statement::Update { predicate, set, .. } | Statement::UpdateReturning { predicate, set, .. } => {
             let found = selected(rows, |key, row| predicate.holds(&column_of(columns, key, row)));
             for (key, mut row) in found.iter().cloned() {
                 set.iter()
                     .try_for_each(|(column, value)| place(column).map(|place| row[place] = value.clone()))?;
                 rows.insert(key, row);
             }
-            Answer::Count(found.len() as u64)
+            match statement {
+                Statement::Update { .. } => Answer::Count(found.len() as u64),
+                _ => Answer::Rows(found.into_iter().map(|(key, _)| (key, Vec::new())).collect()),
+            }
         }
         Statement::DeleteWhere { predicate, .. } => {
             let before = rows.len();

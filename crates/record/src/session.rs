@@ -129,6 +129,14 @@ impl SessionRecorder {
         self.op(|line| line.predicate_write(predicate, change, row_count));
     }
 
+    /// The database said which rows the last operation, a predicate write, changed.
+    ///
+    /// # Panics
+    /// If there was no operation.
+    pub fn changed_keys(&mut self, keys: &[Datum]) {
+        self.open().line.set_changed_keys(keys);
+    }
+
     /// The database refused the last operation, and the transaction goes on: it did not happen.
     ///
     /// # Panics

@@ -47,6 +47,8 @@ pub struct Abilities {
     pub updates: bool,
     /// Reads by condition.
     pub selects: bool,
+    /// Updates by condition that say which rows they changed.
+    pub returns_keys: bool,
 }
 
 impl Abilities {
@@ -56,6 +58,7 @@ impl Abilities {
             ranges: database.supports(StatementKind::Range),
             updates: database.supports(StatementKind::Update),
             selects: database.supports(StatementKind::Select),
+            returns_keys: database.supports(StatementKind::UpdateReturning),
         }
     }
 }
@@ -215,7 +218,8 @@ impl<'a> Attempt<'a> {
         Ok(rows)
     }
 
-    /// Sets columns of the rows that satisfy a condition, recorded as a write by predicate.
+    /// Sets columns of the rows that satisfy a condition, recorded as a write by predicate, with the rows that it changed
+    /// where the database says so.
     pub fn update(
         &mut self,
         relation: &Relation,
@@ -223,16 +227,28 @@ impl<'a> Attempt<'a> {
         set: &[(String, Datum)],
     ) -> Result<(), Stop> {
         let table = relation.name().to_owned();
-        let statement = Statement::Update { table, predicate: predicate.clone(), set: set.to_vec() };
-        let answer = self.execute(&statement);
+        let (where_clause, to) = (predicate.clone(), set.to_vec());
+        let answer = self.execute(&match self.abilities.returns_keys {
+            true => Statement::UpdateReturning { table, predicate: where_clause, set: to },
+            false => Statement::Update { table, predicate: where_clause, set: to },
+        });
         let columns = set.iter().map(|(name, value)| (Datum::str(name.as_str()), value.clone()));
         let change = Change::Set(Datum::row(columns.collect()));
-        let count = match answer {
-            Ok(Answer::Count(count)) => Some(count),
-            _ => None,
+        let (count, keys) = match &answer {
+            Ok(Answer::Count(count)) => (Some(*count), None),
+            Ok(Answer::Rows(rows)) => {
+                let keys: Vec<Datum> = rows.iter().map(|(key, _)| relation.recorded_key(key)).collect();
+                (Some(keys.len() as u64), Some(keys))
+            }
+            _ => (None, None),
         };
         let predicate = predicate.to_datum();
-        self.note(|recorder| recorder.predicate_write(&predicate, &change, count));
+        self.note(|recorder| {
+            recorder.predicate_write(&predicate, &change, count);
+            if let Some(keys) = &keys {
+                recorder.changed_keys(keys);
+            }
+        });
         answer.map(drop)
     }
 

@@ -26,6 +26,10 @@ pub(crate) struct Client<'r> {
     /// The time from one begin to the next, if a rate was asked for.
     pub interval: Option<Duration>,
     pub random: Random,
+    /// How long a server may be away.
+    pub patience: Duration,
+    /// Whether the client was ever connected.
+    pub was_connected: bool,
 }
 
 /// How an attempt ended, and whether the connection can be used further.
@@ -73,7 +77,10 @@ impl Client<'_> {
                 Some(session) => session,
                 None => match self.connect()? {
                     Some(session) => session,
-                    None => return Ok(()),
+                    None => {
+                        self.shared.give_back();
+                        return Ok(());
+                    }
                 },
             };
             let end = self.attempt(open.as_mut())?;
@@ -89,8 +96,24 @@ impl Client<'_> {
         Ok(())
     }
 
+    /// A new connection; `None` if there is none, because the run is over or the server is gone.
     fn connect(&mut self) -> Result<Option<Box<dyn Session>>, RunError> {
-        let session = start::connect(self.database, self.node, &|| self.shared.is_over())?;
+        let connected = start::connect(self.database, self.node, self.patience, &|| self.shared.is_over());
+        let session = match connected {
+            Err(failure) if failure.kind == FailureKind::Refused => {
+                return Err(RunError::of("connecting", &failure));
+            }
+            Err(failure) => {
+                self.shared.note_absent(self.was_connected, failure.reason());
+                return Ok(None);
+            }
+            Ok(None) => {
+                self.shared.note_absent(self.was_connected, "no answer until the run was over".to_owned());
+                return Ok(None);
+            }
+            Ok(Some(session)) => Some(session),
+        };
+        self.was_connected = true;
         if let (Some(session), Some(recorder)) = (&session, &mut self.recorder) {
             recorder.set_clock_offset_ns(session.clock_offset_ns());
         }

@@ -19,6 +19,8 @@ impl RunError {
     pub fn of(doing: &str, failure: &Failure) -> Self {
         let code = failure.code.as_ref().map_or_else(String::new, |code| format!(" ({code})"));
         let advice = match failure.kind {
+            // What a program did is said already, and it has no host.
+            _ if failure.message.starts_with("exec:") => "",
             FailureKind::Lost | FailureKind::Unknown => {
                 "; check that the server runs and that host, port, user and password of the URL are right"
             }

@@ -3,41 +3,50 @@
 //! It shows what became of writes that nobody read, and of transactions of unknown outcome. Keys that could exist and
 //! do not are recorded as absent where they are known.
 
-use databases::{Database, FailureKind, Session, Setting, Where};
+use std::time::Duration;
+
+use databases::{FailureKind, Session, Setting, Where};
 use history::{Bound, Datum};
 use record::{Recorder, SessionRecorder};
 
 use crate::attempt::{Abilities, Attempt, KeyedRow, Stop};
 use crate::relation::{Relation, integer};
-use crate::workload::Workload;
+use crate::runner::Job;
 use crate::{RunError, start};
 
 /// A final read may fail as any transaction may.
 const TRIES: usize = 20;
 
-/// Reads everything and records it as a session of its own; gives back the rows of each table.
+/// Reads everything and records it as a session of its own; gives back the rows of each table, or why they could not be
+/// read.
 pub(crate) fn read_everything(
-    database: &dyn Database,
-    setting: &Setting,
-    workload: &dyn Workload,
+    job: &Job<'_>,
     recorder: Option<&Recorder>,
-) -> Result<Option<Vec<Vec<KeyedRow>>>, RunError> {
+    patience: Duration,
+) -> Result<Result<Everything, String>, RunError> {
+    let Job { database, setting, workload, .. } = *job;
     let name = Datum::from("final read");
     let mut recorder = recorder.map(|recorder| recorder.session(Some(&name))).transpose()?;
     // A node that is gone does not take the final read with it, as long as there is another.
     let mut nodes = (0..database.node_count().max(1)).cycle();
     for _ in 0..TRIES {
-        let Some(mut session) = start::connect_to_any(database, &mut nodes)? else { break };
+        let mut session = match start::connect_to_any(database, patience, &mut nodes) {
+            Ok(session) => session,
+            Err(failure) if failure.kind == FailureKind::Refused => {
+                return Err(RunError::of("the final read", &failure));
+            }
+            Err(failure) => return Ok(Err(failure.reason())),
+        };
         let relations = workload.relations();
         match attempt(session.as_mut(), setting, &relations, recorder.as_mut(), Abilities::of(database))? {
-            Ok(rows) => return Ok(Some(rows)),
+            Ok(rows) => return Ok(Ok(rows)),
             Err(Stop::Failed(failure)) if failure.kind == FailureKind::Refused => {
                 return Err(RunError::of("the final read", &failure));
             }
             Err(_) => {}
         }
     }
-    Ok(None)
+    Ok(Err(format!("aborted each of the {TRIES} times that it was tried")))
 }
 
 type Everything = Vec<Vec<KeyedRow>>;

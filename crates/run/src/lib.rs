@@ -28,6 +28,6 @@ mod workloads;
 pub use attempt::{Abilities, Attempt, Stop};
 pub use error::RunError;
 pub use relation::Relation;
-pub use runner::{Control, Ended, Event, Job, Pace, Progress, Summary, claim, run};
-pub use shared::Tally;
+pub use runner::{Control, Ended, Event, Job, Pace, Progress, Summary, check_abilities, claim, run};
+pub use shared::{Absent, Tally};
 pub use start::open_with_patience;

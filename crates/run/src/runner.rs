@@ -14,9 +14,9 @@ use crate::attempt::Abilities;
 use crate::client::Client;
 use crate::nemesis::{Disturbance, Due, Fault, Schedule};
 use crate::server::Server;
-use crate::shared::{Shared, Tally};
+use crate::shared::{Absent, Shared, Tally};
 use crate::workload::{Workload, random_of};
-use crate::{RunError, final_read};
+use crate::{RunError, final_read, start};
 
 /// How much to do, and how fast.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -99,12 +99,16 @@ pub struct Summary {
     pub reconnects: u64,
     /// Why transactions were aborted, by the database's codes or words, most frequent first.
     pub reasons: Vec<(String, u64)>,
+    /// Why outcomes are unknown, likewise.
+    pub unknown_reasons: Vec<(String, u64)>,
+    /// The clients that had no connection at the end.
+    pub absent: Vec<Absent>,
     /// What the nemesis did.
     pub events: Vec<Event>,
     /// Why it ended.
     pub ended: Ended,
-    /// Whether the final read took place.
-    pub has_final_read: bool,
+    /// Why the final read did not take place; `None` if it did.
+    pub no_final_read: Option<String>,
     /// What the workload says about the last state.
     pub remark: Option<String>,
 }
@@ -125,7 +129,7 @@ pub fn run(
     server: Option<&mut Server>,
     control: &Control<'_>,
 ) -> Result<Summary, RunError> {
-    check_abilities(job)?;
+    check_abilities(job.database, job.workload)?;
     prepare(job, recorder)?;
     let shared = Shared::new(&job.pace, job.sessions as usize);
     if let Some(recorder) = recorder {
@@ -139,28 +143,43 @@ pub fn run(
     if let Some(error) = shared.take_error() {
         return Err(error);
     }
-    let last = final_read::read_everything(job.database, job.setting, job.workload, recorder)?;
+    let absent = shared.absent();
+    // A server that no client could reach any more is not waited for a second time.
+    let patience = if absent.len() < job.sessions as usize { patience(job) } else { Duration::ZERO };
+    let last = final_read::read_everything(job, recorder, patience)?;
     recorder.map(Recorder::flush).transpose()?;
     Ok(Summary {
         elapsed,
         tally: shared.tally(),
         reconnects: shared.reconnects.load(Ordering::Relaxed),
         reasons: shared.reasons(),
+        unknown_reasons: shared.unknown_reasons(),
+        absent,
         events,
         ended: if shared.is_stopped() { Ended::Stopped } else { Ended::Done },
-        has_final_read: last.is_some(),
-        remark: last.and_then(|last| job.workload.remark(&last)),
+        no_final_read: last.as_ref().err().cloned(),
+        remark: last.ok().and_then(|last| job.workload.remark(&last)),
     })
 }
 
-fn check_abilities(job: &Job<'_>) -> Result<(), RunError> {
+/// How long a server may be away: one that the run kills is waited for until it has recovered.
+fn patience(job: &Job<'_>) -> Duration {
+    if job.nemesis.kills_server() { start::PATIENCE } else { start::SHORT_PATIENCE }
+}
+
+/// Whether a database can do what a workload asks for.
+///
+/// # Errors
+/// If it cannot, with what is missing.
+pub fn check_abilities(database: &dyn Database, workload: &dyn Workload) -> Result<(), RunError> {
     let basic = [StatementKind::Read, StatementKind::Write];
-    let missing = basic.into_iter().chain(job.workload.needs()).find(|&kind| !job.database.supports(kind));
+    let missing = basic.into_iter().chain(workload.needs()).find(|&kind| !database.supports(kind));
     match missing {
         None => Ok(()),
         Some(kind) => Err(RunError::Database(format!(
-            "{} cannot do what this workload asks for ({kind:?}); --workload general needs only reads and writes",
-            job.database.describe().product
+            "the workload needs {}, which {} cannot do; --workload general needs only reads and writes by key",
+            kind.words(),
+            database.describe().product
         ))),
     }
 }
@@ -229,6 +248,8 @@ fn client<'r>(
         shared,
         interval: job.pace.rate.map(per_session),
         random: random_of(!job.seed, number),
+        patience: patience(job),
+        was_connected: false,
     })
 }
 

@@ -23,6 +23,15 @@ pub struct Tally {
     pub unknown: u64,
 }
 
+/// A client that had no connection at the end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Absent {
+    /// Whether it ever had one.
+    pub was_connected: bool,
+    /// Why it has none.
+    pub reason: String,
+}
+
 /// So many attempts in a row without a commit are no bad luck any more.
 const HOPELESS: u64 = 20_000;
 
@@ -38,6 +47,8 @@ pub(crate) struct Shared {
     since_commit: AtomicU64,
     pub reconnects: AtomicU64,
     reasons: Mutex<BTreeMap<String, u64>>,
+    unknown_reasons: Mutex<BTreeMap<String, u64>>,
+    absent: Mutex<Vec<Absent>>,
     error: Mutex<Option<RunError>>,
     pub board: Board,
 }
@@ -54,7 +65,9 @@ impl Shared {
             counts: Default::default(),
             since_commit: AtomicU64::new(0),
             reconnects: AtomicU64::new(0),
-            reasons: Mutex::new(BTreeMap::new()),
+            reasons: Mutex::default(),
+            unknown_reasons: Mutex::default(),
+            absent: Mutex::default(),
             error: Mutex::new(None),
             board: Board::new(sessions),
         }
@@ -69,7 +82,7 @@ impl Shared {
     }
 
     /// Gives a transaction back that did not commit.
-    fn give_back(&self) {
+    pub fn give_back(&self) {
         if let Some(left) = &self.left {
             left.fetch_add(1, Ordering::Relaxed);
         }
@@ -104,15 +117,19 @@ impl Shared {
     /// Counts a transaction that ended.
     pub fn count(&self, outcome: Outcome, failure: Option<&Failure>) {
         self.counts[outcome as usize].fetch_add(1, Ordering::Relaxed);
+        let reasons = match outcome {
+            Outcome::Committed => None,
+            Outcome::Aborted => Some(&self.reasons),
+            Outcome::Unknown => Some(&self.unknown_reasons),
+        };
+        if let (Some(reasons), Some(failure)) = (reasons, failure) {
+            *lock(reasons).entry(failure.reason()).or_insert(0) += 1;
+        }
         if outcome != Outcome::Aborted {
             self.since_commit.store(0, Ordering::Relaxed);
             return;
         }
         self.give_back();
-        if let Some(failure) = failure {
-            let reason = failure.code.clone().unwrap_or_else(|| failure.message.clone());
-            *lock(&self.reasons).entry(reason).or_insert(0) += 1;
-        }
         if self.since_commit.fetch_add(1, Ordering::Relaxed) == HOPELESS {
             let last = failure.map_or_else(String::new, |failure| format!("; the last one: {failure}"));
             self.fail(RunError::Database(format!("{HOPELESS} transactions in a row were aborted{last}")));
@@ -131,9 +148,22 @@ impl Shared {
 
     /// Why transactions were aborted, by the database's codes, most frequent first.
     pub fn reasons(&self) -> Vec<(String, u64)> {
-        let mut reasons: Vec<_> = std::mem::take(&mut *lock(&self.reasons)).into_iter().collect();
-        reasons.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
-        reasons
+        by_frequency(&self.reasons)
+    }
+
+    /// Why outcomes are unknown, likewise.
+    pub fn unknown_reasons(&self) -> Vec<(String, u64)> {
+        by_frequency(&self.unknown_reasons)
+    }
+
+    /// Notes that a client ended without a connection.
+    pub fn note_absent(&self, was_connected: bool, reason: String) {
+        lock(&self.absent).push(Absent { was_connected, reason });
+    }
+
+    /// The clients that ended without a connection.
+    pub fn absent(&self) -> Vec<Absent> {
+        lock(&self.absent).clone()
     }
 
     /// Sleeps, but not beyond the end of the run; false if the run is over.
@@ -148,6 +178,12 @@ impl Shared {
         }
         false
     }
+}
+
+fn by_frequency(reasons: &Mutex<BTreeMap<String, u64>>) -> Vec<(String, u64)> {
+    let mut reasons: Vec<_> = lock(reasons).clone().into_iter().collect();
+    reasons.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    reasons
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

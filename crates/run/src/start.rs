@@ -6,8 +6,10 @@ use databases::{Database, Failure, FailureKind, Session, Url};
 
 use crate::RunError;
 
-/// How long a server may be away.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a server may be away that is started, or that the run itself kills.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// How long any other server may be away.
+pub(crate) const SHORT_PATIENCE: Duration = Duration::from_secs(10);
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
@@ -16,33 +18,39 @@ pub fn open_with_patience(
     urls: &[Url],
     is_stopped: &dyn Fn() -> bool,
 ) -> Result<Box<dyn Database>, RunError> {
-    let opened = patiently(is_stopped, || databases::open(urls))?;
+    let opened = patiently(PATIENCE, is_stopped, || databases::open(urls));
+    let opened = opened.map_err(|failure| RunError::of("connecting", &failure))?;
     opened.ok_or_else(|| RunError::Database("stopped while the server was starting".into()))
 }
 
-/// Connects; a server that does not answer is asked again until the patience is over. `None` if the run was stopped.
+/// Connects; a server that does not answer is asked again until the patience is over, which is a failure. `None` if the
+/// run was stopped.
 pub(crate) fn connect(
     database: &dyn Database,
     node: usize,
+    patience: Duration,
     is_stopped: &dyn Fn() -> bool,
-) -> Result<Option<Box<dyn Session>>, RunError> {
-    patiently(is_stopped, || database.connect(node))
+) -> Result<Option<Box<dyn Session>>, Failure> {
+    patiently(patience, is_stopped, || database.connect(node))
 }
 
-/// Connects to the next of these nodes that answers; only if none does for a long time, that is a failure.
+/// Connects to the next of these nodes that answers; only if none does until the patience is over, that is a failure.
 pub(crate) fn connect_to_any(
     database: &dyn Database,
+    patience: Duration,
     nodes: &mut dyn Iterator<Item = usize>,
-) -> Result<Option<Box<dyn Session>>, RunError> {
+) -> Result<Box<dyn Session>, Failure> {
     let mut next = || nodes.next().unwrap_or(0);
-    patiently(&|| false, || database.connect(next()))
+    let connected = patiently(patience, &|| false, || database.connect(next()))?;
+    connected.ok_or_else(|| Failure::refused("stopped, although nothing stops it"))
 }
 
 fn patiently<T>(
+    patience: Duration,
     is_stopped: &dyn Fn() -> bool,
     mut connect: impl FnMut() -> Result<T, Failure>,
-) -> Result<Option<T>, RunError> {
-    let deadline = Instant::now() + PATIENCE;
+) -> Result<Option<T>, Failure> {
+    let deadline = Instant::now() + patience;
     let mut pause = FIRST_PAUSE;
     loop {
         let failure = match connect() {
@@ -50,7 +58,7 @@ fn patiently<T>(
             Err(failure) => failure,
         };
         if failure.kind == FailureKind::Refused || Instant::now() > deadline {
-            return Err(RunError::of("connecting", &failure));
+            return Err(failure);
         }
         if is_stopped() {
             return Ok(None);

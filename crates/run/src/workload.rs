@@ -49,6 +49,7 @@ pub struct Named {
 
 #[derive(Clone, Copy, Debug)]
 enum Base {
+    General,
     Preset(&'static str),
     Predicates,
     Rooms,
@@ -60,7 +61,7 @@ enum Base {
 
 /// All workloads.
 pub const WORKLOADS: [Named; 18] = [
-    named("general", "reads and writes of 8 operations, unique values", Base::Preset("general")),
+    named("general", "8 reads and writes of 400 keys, some of them read-modify-write", Base::General),
     named(
         "blindw-rm",
         "BlindW: 90 % of the transactions only read, the others only write",
@@ -121,6 +122,8 @@ impl Named {
     /// What it is like unless the user says otherwise; of the fields those for the simulated store mean nothing here.
     pub fn shape(&self) -> Config {
         let config = match self.base {
+            // As many keys as a few clients meet on: without contention a run shows nothing.
+            Base::General => Config { keys: 400, read_modify_write_share: 0.3, ..Config::default() },
             Base::Preset(name) => preset(name).unwrap_or_default(),
             Base::Predicates => {
                 Config { keys: 1000, operations_per_transaction: (4, 4), ..Config::default() }
@@ -131,8 +134,13 @@ impl Named {
             Base::Twitter => Config { keys: 1000, ..Config::default() },
             Base::Rubis => Config { keys: 1000, ..Config::default() },
         };
+        // What a predicate missed takes longest to decide.
+        let transactions = match self.base {
+            Base::Predicates | Base::Rooms => 1_000,
+            _ => 10_000,
+        };
         // Latency, not processors, limits how many clients a simulated store can have.
-        Config { sessions: 8, transactions: 10_000, ..config }
+        Config { sessions: 8, transactions, ..config }
     }
 
     /// The workload in this shape.
@@ -144,7 +152,7 @@ impl Named {
         }
         config.check()?;
         Ok(match self.base {
-            Base::Preset(_) => Box::new(planned::Planned::new(config)),
+            Base::General | Base::Preset(_) => Box::new(planned::Planned::new(config)),
             Base::Predicates => Box::new(predicates::Predicates::new(&config)),
             Base::Rooms => Box::new(rooms::Rooms::new(&config)),
             Base::Bank => Box::new(bank::Bank::new(&config)),

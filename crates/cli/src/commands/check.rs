@@ -1,7 +1,8 @@
 //! `isoscope check`: reads, asks, explains, reports.
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use certify::Fingerprint;
@@ -10,15 +11,19 @@ use clap::Args;
 use history::{Clock, Index};
 use isoscope::anomalies::Search;
 use isoscope::{Asked, Check, Limit, Monitor, Stages, Witness, limits, units, without_internal_reads};
+use serde_json::{Value, json};
 
 use super::anomalies;
 use super::elle::{Assumption, assumptions};
-use crate::args::{InputArguments, LimitArguments, OutputArguments};
+use crate::args::{InputArguments, LimitArguments, OutputArguments, ReadingArguments};
 use crate::baseline::Baseline;
 use crate::exit::{Exit, Failure};
 use crate::files::{flags, is_stdout, keep_apart, named, write_whole};
 use crate::load::Subject;
 use crate::progress::{Progress, Watched};
+use crate::report::outputs::{Collected, ReportArguments};
+use crate::report::shown::{Bar, Shown};
+use crate::report::suite::Suite;
 use crate::report::{self, Report, RunStats};
 use crate::screen::{Form, say};
 use crate::terminal::visible;
@@ -28,8 +33,11 @@ use crate::{interrupt, level_files, refused};
 /// The flags of `check`.
 #[derive(Args, Debug)]
 pub struct Arguments {
+    /// The histories: files, folders of logs, or - for standard input; gzip and zstd are decompressed
+    #[arg(value_name = "HISTORY", required = true)]
+    histories: Vec<PathBuf>,
     #[command(flatten)]
-    input: InputArguments,
+    reading: ReadingArguments,
     /// The levels to decide, by name or alias or as a file FILE.iso; without it all, strongest first
     #[arg(short, long = "level", value_name = "NAME", value_delimiter = ',')]
     levels: Vec<String>,
@@ -50,18 +58,8 @@ pub struct Arguments {
     certificate: Option<PathBuf>,
     #[command(flatten)]
     output: OutputArguments,
-    /// Write a JUnit report to this file (- for standard output, instead of the text)
-    #[arg(long, value_name = "FILE")]
-    junit: Option<PathBuf>,
-    /// Write a SARIF report to this file (- for standard output, instead of the text)
-    #[arg(long, value_name = "FILE")]
-    sarif: Option<PathBuf>,
-    /// Write a Markdown summary to this file (- for standard output, instead of the text)
-    #[arg(long, value_name = "FILE")]
-    markdown: Option<PathBuf>,
-    /// Write a report with a picture of each violation to this HTML file (- for standard output, instead of the text)
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
+    #[command(flatten)]
+    reports: ReportArguments,
     /// Accept the anomalies that this file lists, and fail on others only
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
@@ -92,6 +90,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     arguments.keep_apart()?;
     let stages = parse_stages(&arguments.without)?;
+    arguments.refuse_several()?;
     if arguments.anomalies || !arguments.anomaly.is_empty() {
         return run_anomalies(arguments);
     }
@@ -106,10 +105,30 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         ));
     }
     let baseline = arguments.baseline.as_deref().map(Baseline::read).transpose()?;
+    let batch = Batch::default();
+    for place in 0..arguments.histories.len() {
+        let checked = check_one(arguments, stages, baseline.as_ref(), place, &batch);
+        batch.note(arguments, place, checked)?;
+    }
+    batch.finish(arguments)
+}
+
+/// Checks one of the histories, and reports it.
+fn check_one(
+    arguments: &Arguments,
+    stages: Stages,
+    baseline: Option<&Baseline>,
+    place: usize,
+    batch: &Batch,
+) -> Result<Exit, Failure> {
+    let input = arguments.input(place);
     let limits = arguments.limits.start()?;
-    let progress = Progress::start(&format!("reading {}", arguments.input.name()));
+    let progress = Progress::start(&format!("reading {}", input.name()));
     let question = Question {
         arguments,
+        input,
+        place,
+        batch,
         baseline,
         stages,
         monitor: Watched::new(&limits, &progress),
@@ -119,7 +138,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     };
     watched(
         &limits,
-        |limit| question.report_late(limit),
+        |limit| {
+            batch.note(arguments, place, question.report_late(limit))?;
+            batch.finish(arguments)
+        },
         |watch| {
             let answered = question.answer();
             watch.answer();
@@ -145,7 +167,7 @@ fn judge_by(baseline: &Baseline, report: &Report<'_>) -> Exit {
 fn run_anomalies(arguments: &Arguments) -> Result<Exit, Failure> {
     let wanted = anomalies::parse(&arguments.anomaly)?;
     let limits = arguments.limits.start()?;
-    let subject = Subject::read(&arguments.input, &limits)?;
+    let subject = Subject::read(&arguments.input(0), &limits)?;
     subject.warn();
     let skew = skew_of(arguments.clock_skew, &subject)?;
     let skew = i64::try_from(skew.as_nanos()).unwrap_or(i64::MAX);
@@ -177,25 +199,121 @@ impl Arguments {
 
     /// No output is an input or another output.
     fn keep_apart(&self) -> Result<(), Failure> {
-        let mut inputs = vec![named("the history", &self.input.history)];
+        let mut inputs: Vec<_> = self.histories.iter().map(|history| named("the history", history)).collect();
         inputs.extend(level_files::inputs(&self.levels));
-        let outputs = [
-            ("--certificate", &self.certificate),
-            ("--junit", &self.junit),
-            ("--sarif", &self.sarif),
-            ("--markdown", &self.markdown),
-            ("--html", &self.html),
-            ("--write-baseline", &self.write_baseline),
-        ];
         inputs.extend(flags([("--baseline", &self.baseline)]));
-        keep_apart(&inputs, &flags(outputs))
+        let mut outputs = self.reports.outputs();
+        let own = [("--certificate", &self.certificate), ("--write-baseline", &self.write_baseline)];
+        outputs.extend(flags(own));
+        let later = (1..self.histories.len()).filter_map(|place| self.reports.page_file(place));
+        outputs.extend(later.map(|page| named("--html", page)));
+        keep_apart(&inputs, &outputs)
+    }
+
+    /// Some outputs are about one history.
+    fn refuse_several(&self) -> Result<(), Failure> {
+        let single = [
+            ("--certificate", self.certificate.is_some()),
+            ("--write-baseline", self.write_baseline.is_some()),
+            ("--html -", self.reports.html.as_deref().is_some_and(is_stdout)),
+            ("--anomalies", self.anomalies),
+            ("--anomaly", !self.anomaly.is_empty()),
+        ];
+        match single.iter().find(|(_, is_given)| *is_given && self.histories.len() > 1) {
+            Some((flag, _)) => Err(Failure::new(format!("{flag} is about one history: name one"))),
+            None => Ok(()),
+        }
+    }
+
+    /// The history at this place.
+    fn input(&self, place: usize) -> InputArguments {
+        InputArguments { history: self.histories[place].clone(), reading: self.reading.clone() }
+    }
+
+    /// Whether text is printed.
+    fn prints_text(&self) -> bool {
+        let certificate_on_stdout = self.certificate.as_deref().is_some_and(is_stdout);
+        !self.output.json && !self.reports.takes_stdout() && !certificate_on_stdout
+    }
+}
+
+/// What is known of all histories so far.
+#[derive(Default)]
+struct Batch(Mutex<Done>);
+
+struct Done {
+    exit: Exit,
+    collected: Collected,
+    json: Vec<Value>,
+}
+
+impl Default for Done {
+    fn default() -> Self {
+        Self { exit: Exit::Holds, collected: Collected::default(), json: Vec::new() }
+    }
+}
+
+impl Batch {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Done> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Notes how a history ended. A question that could not be asked is reported too, and ends the command only if there
+    /// is no other history.
+    fn note(
+        &self,
+        arguments: &Arguments,
+        place: usize,
+        checked: Result<Exit, Failure>,
+    ) -> Result<(), Failure> {
+        let failure = match checked {
+            Ok(exit) => {
+                let mut done = self.lock();
+                done.exit = done.exit.graver(exit);
+                return Ok(());
+            }
+            Err(failure @ (Failure::BrokenPipe | Failure::Interrupted)) => return Err(failure),
+            Err(failure) => failure,
+        };
+        let mut done = self.lock();
+        done.exit = done.exit.graver(failure.exit());
+        done.collected.add_failure(&arguments.input(place).name(), &failure)?;
+        if arguments.histories.len() == 1 {
+            arguments.reports.write(&done.collected)?;
+            return Err(failure);
+        }
+        say(&failure.to_string());
+        Ok(())
+    }
+
+    /// Writes what is about all histories together.
+    fn finish(&self, arguments: &Arguments) -> Result<Exit, Failure> {
+        let mut done = self.lock();
+        arguments.reports.write(&done.collected)?;
+        let is_free =
+            !arguments.reports.takes_stdout() && !arguments.certificate.as_deref().is_some_and(is_stdout);
+        if arguments.output.json && is_free {
+            let mut answers = std::mem::take(&mut done.json);
+            match (arguments.histories.len(), answers.pop()) {
+                (1, Some(answer)) => report::json::print_value(&answer)?,
+                (_, last) => {
+                    answers.extend(last);
+                    report::json::print_value(&json!({ "histories": answers }))?;
+                }
+            }
+        }
+        Ok(done.exit)
     }
 }
 
 /// What is asked, and what is known so far: a limit may end the command at any moment, and then this is reported.
 struct Question<'a> {
     arguments: &'a Arguments,
-    baseline: Option<Baseline>,
+    input: InputArguments,
+    /// Which of the histories it is.
+    place: usize,
+    batch: &'a Batch,
+    baseline: Option<&'a Baseline>,
     stages: Stages,
     monitor: Watched<'a>,
     asked: OnceLock<Asked>,
@@ -213,14 +331,16 @@ impl Question<'_> {
             ));
         }
         let asked = self.asked.get_or_init(|| asked);
-        let read = Subject::read(&self.arguments.input, self.monitor.limits)?;
+        self.monitor.level_count.store(asked.names().len(), Ordering::Relaxed);
+        let read = Subject::read(&self.input, self.monitor.limits)?;
         let subject = self.subject.get_or_init(|| self.arguments.without_internal(read));
         self.monitor.stage("indexing");
         let started = Instant::now();
         let index = Index::of(&subject.history);
         let (index, _) = self.index.get_or_init(|| (index, started.elapsed()));
         let check = self.check(subject, asked)?.index(index);
-        let needs = [&self.arguments.html, &self.arguments.baseline, &self.arguments.write_baseline];
+        let reports = &self.arguments.reports;
+        let needs = [&reports.html, &self.arguments.baseline, &self.arguments.write_baseline];
         let with_witnesses = needs.into_iter().any(Option::is_some);
         let decided = interrupt::while_deciding(|| {
             let report = check.run()?;
@@ -251,8 +371,12 @@ impl Question<'_> {
         match (answered, self.subject.get()) {
             (Ok((report, witnesses)), Some(subject)) => self.report_answers(subject, report, witnesses),
             (Err(Failure::Limit(sentence)), None) if self.arguments.output.json => {
-                let asked = self.asked.get().cloned().unwrap_or_default();
-                report::json::undecided_without_history(&self.arguments.input.name(), &asked, &sentence)
+                let asked = self.asked_in_time();
+                let answer = report::json::undecided_without_history(&self.input.name(), &asked, &sentence);
+                let mut done = self.batch.lock();
+                done.json.push(answer);
+                done.collected.add_failure(&self.input.name(), &Failure::Limit(sentence))?;
+                Ok(Exit::Undecided)
             }
             (Err(failure), _) => Err(failure),
             (Ok(_), None) => Err(Failure::new("isoscope failed: it decided about no history")),
@@ -271,17 +395,35 @@ impl Question<'_> {
             answers: report.answers,
             not_asked: report.not_asked,
             stats: self.arguments.stats.then(|| self.stats(subject)),
+            shown: self.shown(subject),
+            run: None,
         };
         if let Some(file) = &self.arguments.certificate {
             write_certificate(file, &report)?;
         }
-        write_reports(self.arguments, &report)?;
+        self.write_reports(&report)?;
         if let Some(file) = &self.arguments.write_baseline {
             Baseline::of(&report.witnesses).write(file)?;
         }
-        match &self.baseline {
+        match self.baseline {
             Some(baseline) => Ok(judge_by(baseline, &report)),
             None => Ok(report.exit()),
+        }
+    }
+
+    fn write_reports(&self, report: &Report<'_>) -> Result<(), Failure> {
+        let reports = &self.arguments.reports;
+        if let Some(file) = reports.page_file(self.place) {
+            report::html::write(&file, &report::html::page(report))?;
+        }
+        let mut done = self.batch.lock();
+        done.collected.add(Suite::of_report(report), |out| report::markdown::write(report, out))?;
+        if self.arguments.output.json {
+            done.json.push(report::json::value(report)?);
+        }
+        match self.arguments.prints_text() {
+            true => report::text::print(report, reports.quiet, self.place > 0),
+            false => Ok(()),
         }
     }
 
@@ -295,6 +437,20 @@ impl Question<'_> {
         }
         let (sentence, stage) = (self.monitor.sentence(limit), self.monitor.progress.stage());
         self.report(Err(Failure::Limit(format!("{sentence} while {stage}"))))
+    }
+
+    /// What is asked, also if a limit was reached before the names of levels were looked up. Texts of levels are not read
+    /// after a limit.
+    fn asked_in_time(&self) -> Asked {
+        let names: Vec<String> =
+            self.arguments.levels.iter().filter(|name| !level_files::is_file_name(name)).cloned().collect();
+        let by_name = || level_files::asked(&names).unwrap_or_default();
+        self.asked.get().cloned().unwrap_or_else(by_name)
+    }
+
+    fn shown(&self, subject: &Subject) -> Shown {
+        let of_index = |(index, _): &(Index, _)| Shown::of(&subject.history, index, Bar::ReadsOthers);
+        self.index.get().map_or_else(Shown::not_counted, of_index)
     }
 
     fn stats(&self, subject: &Subject) -> RunStats {
@@ -353,25 +509,4 @@ fn write_certificate(file: &Path, report: &Report<'_>) -> Result<(), Failure> {
         return Ok(());
     };
     write_whole(file, Form::Json, |mut out| Ok(certify::write(certificate, level, fingerprint, &mut out)?))
-}
-
-fn write_reports(arguments: &Arguments, report: &Report<'_>) -> Result<(), Failure> {
-    let mut is_stdout_taken = arguments.certificate.as_deref().is_some_and(is_stdout);
-    let files = [
-        (&arguments.junit, Form::Text, report::junit::write as report::Writer),
-        (&arguments.sarif, Form::Json, report::sarif::write),
-        (&arguments.markdown, Form::Text, report::markdown::write),
-        (&arguments.html, Form::Text, report::html::write_report),
-    ];
-    for (file, form, write) in files {
-        if let Some(file) = file {
-            write_whole(file, form, |out| write(report, out))?;
-            is_stdout_taken |= is_stdout(file);
-        }
-    }
-    match (arguments.output.json, is_stdout_taken) {
-        (_, true) => Ok(()),
-        (true, false) => report::json::print(report),
-        (false, false) => report::text::print(report),
-    }
 }

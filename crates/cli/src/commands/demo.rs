@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::Args;
 use databases::{Database, Setting};
 use formats::{Format, Temporary};
-use history::Summary;
+use history::{Index, Summary};
 use isoscope::Check;
 use picture::Page;
 use probe::{Cell, Patience, Suite};
@@ -26,6 +26,7 @@ use crate::interrupt;
 use crate::load::Subject;
 use crate::progress::Progress;
 use crate::refused;
+use crate::report::shown::{Bar, Shown};
 use crate::report::{self, Report};
 use crate::screen::Screen;
 use crate::terminal::{Style, Tone, visible};
@@ -82,6 +83,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         not_asked: Vec::new(),
         stats: None,
         witnesses,
+        shown: Shown::of(&subject.history, &Index::of(&subject.history), Bar::ReadsOthers),
+        run: None,
     };
     if let Some(file) = &arguments.html {
         let title = "isoscope demo".to_owned();
@@ -149,9 +152,14 @@ fn print(tables: &[probe::Report], report: &Report<'_>, html: Option<&Path>) -> 
     write_lines(INTRODUCTION, style, &mut out)?;
     for table in tables {
         writeln!(out)?;
-        out.paint(Tone::Strong, &name_of(table))?;
-        writeln!(out)?;
+        let sentence = text::sentence(table).unwrap_or_default();
+        out.paint(Tone::Strong, &style.wrap(&sentence, 0, 2))?;
+        writeln!(out, "\n")?;
         text::write_table(table, 0, style, &mut out)?;
+    }
+    writeln!(out)?;
+    if let Some(table) = tables.first() {
+        text::write_meanings(table, 0, style, &mut out)?;
     }
     writeln!(out)?;
     write_lines(STORY, style, &mut out)?;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use history::Index;
 use isoscope::{Asked, Check, Decision, Limits, Witness, units};
 use picture::Use;
 use serde_json::json;
@@ -15,6 +16,7 @@ use crate::exit::{Exit, Failure};
 use crate::files::{flags, is_stdout, keep_apart, named, write_whole};
 use crate::load::Subject;
 use crate::progress::{Progress, Watched};
+use crate::report::shown::{Bar, Shown};
 use crate::report::{self, Report};
 use crate::screen::{Form, Screen, say};
 use crate::terminal::Style;
@@ -87,6 +89,8 @@ fn explain(
         not_asked: answered.not_asked,
         stats: None,
         witnesses,
+        shown: Shown::of(&subject.history, &Index::of(&subject.history), Bar::ReadsOthers),
+        run: None,
     };
     write(arguments, &report)?;
     Ok(report.exit())

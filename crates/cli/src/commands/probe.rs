@@ -3,12 +3,14 @@
 pub mod html;
 pub mod json;
 mod markdown;
+mod suite;
 mod table;
 pub mod text;
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use clap::Args;
 use databases::{Database, Setting, Statement, StatementKind, Url};
@@ -20,6 +22,7 @@ use crate::exit::{Exit, Failure};
 use crate::files::{Named, flags, keep_apart, named, write_whole};
 use crate::progress::Progress;
 use crate::report::json::print_value;
+use crate::report::outputs::{Collected, ReportArguments};
 use crate::screen::{Form, Screen};
 use crate::terminal::{Style, visible};
 use crate::{connect, interrupt};
@@ -59,12 +62,8 @@ pub struct Arguments {
     /// After so many milliseconds without an answer a session waits, where the database does not tell
     #[arg(long, value_name = "MS", default_value_t = 150, value_parser = clap::value_parser!(u64).range(1..=60_000))]
     wait_ms: u64,
-    /// Write the table with all transcripts to this HTML file
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
-    /// Answer in Markdown
-    #[arg(long, conflicts_with = "json")]
-    markdown: bool,
+    #[command(flatten)]
+    reports: ReportArguments,
     #[command(flatten)]
     output: OutputArguments,
 }
@@ -75,19 +74,20 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     keep_apart(&arguments.inputs(&urls), &arguments.outputs())?;
     let expectation = arguments.expect.as_deref().map(read_expectation).transpose()?;
     let suites = suites(arguments)?;
-    let database = connect::open(&urls)?;
-    let settings = settings(database.as_ref(), &arguments.setting)?;
-    let report = probe_with_progress(arguments, database.as_ref(), suites, settings)?;
-    if let Some(reason) = report.refused() {
-        return Err(Failure::new(format!("{}: nothing could be asked: {reason}", text::headline(&report))));
-    }
+    let report =
+        ask(arguments, &urls, suites).inspect_err(|failure| arguments.report_failure(&urls, failure))?;
     let differences = expectation.map(|expectation| expectation.differences(&report));
     if let Some(file) = &arguments.write_expect {
         write_whole(file, Form::Text, |out| Ok(out.write_all(probe::expect::text_of(&report).as_bytes())?))?;
     }
-    if let Some(file) = &arguments.html {
+    if let Some(file) = &arguments.reports.html {
         crate::report::html::write(file, &html::page(&report))?;
     }
+    let mut collected = Collected::default();
+    collected.add(suite::of(&report, differences.as_deref()), |out| {
+        markdown::write(&report, differences.as_deref(), out)
+    })?;
+    arguments.reports.write(&collected)?;
     print(arguments, &report, differences.as_deref())?;
     match differences.is_some_and(|differences| !differences.is_empty()) {
         true => Ok(Exit::Violated),
@@ -95,10 +95,32 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
 }
 
+/// Opens the database and asks it.
+fn ask(arguments: &Arguments, urls: &[Url], suites: Vec<Suite>) -> Result<Report, Failure> {
+    let database = connect::open(urls)?;
+    let settings = settings(database.as_ref(), &arguments.setting)?;
+    let report = probe_with_progress(arguments, database.as_ref(), suites, settings)?;
+    match report.refused() {
+        Some(reason) => {
+            Err(Failure::new(format!("{}: nothing could be asked: {reason}", text::headline(&report))))
+        }
+        None => Ok(report),
+    }
+}
+
 impl Arguments {
+    /// Writes the reports of a database that could not be asked; that failure matters more than one to report it.
+    fn report_failure(&self, urls: &[Url], failure: &Failure) {
+        let mut collected = Collected::default();
+        let name = urls.first().map_or_else(String::new, Url::to_string);
+        let _ = collected.add_failure(&name, failure).and_then(|()| self.reports.write(&collected));
+    }
+
     /// The files that are written.
     fn outputs(&self) -> Vec<Named> {
-        flags([("--write-expect", &self.write_expect), ("--html", &self.html)])
+        let mut outputs = self.reports.outputs();
+        outputs.extend(flags([("--write-expect", &self.write_expect)]));
+        outputs
     }
 
     /// The files that are read.
@@ -187,6 +209,7 @@ fn probe_with_progress(
 ) -> Result<Report, Failure> {
     let progress = Progress::start("connecting");
     let total = settings.len() * suites.iter().map(|suite| suite.schedules.len()).sum::<usize>();
+    let started = Instant::now();
     let mut done = 0;
     let without_views = std::time::Duration::from_millis(arguments.wait_ms);
     let patience = Patience { without_views, ..Patience::default() };
@@ -194,7 +217,9 @@ fn probe_with_progress(
     let report = until_interrupted(|| {
         probe::probe(database, suites, settings, patience, &mut |setting, schedule| {
             done += 1;
-            progress.set(&format!("{done} of {total}: {} at {}", schedule.name, setting.name));
+            let share = (done - 1) as f64 / (total as f64).max(1.0);
+            let stage = format!("schedule {done} of {total}, {} at {}", schedule.name, setting.name);
+            progress.set_share(&stage, Some((share, started.elapsed())));
             go_on()
         })
     });
@@ -235,17 +260,21 @@ fn drop_table(database: &dyn Database) {
 }
 
 fn print(arguments: &Arguments, report: &Report, differences: Option<&[Difference]>) -> Result<(), Failure> {
+    if arguments.reports.takes_stdout() {
+        return Ok(());
+    }
     if arguments.output.json {
         return print_value(&json::value(report, differences));
     }
     let mut out = Screen::stdout();
+    let style = Style::of_stdout();
     let of_history = arguments.history.is_some().then(|| report.suites[0].schedules[0].name.as_str());
-    match (arguments.markdown, arguments.transcript.as_deref().or(of_history)) {
-        (true, _) => markdown::write(report, differences, &mut out)?,
+    match (arguments.reports.quiet, arguments.transcript.as_deref().or(of_history)) {
+        (true, _) => text::write_sentence(report, style, &mut out)?,
         (false, Some(name)) => text::write_transcripts(report, name, &mut out)?,
-        (false, None) => text::write(report, arguments.all, Style::of_stdout(), &mut out)?,
+        (false, None) => text::write(report, arguments.all, style, &mut out)?,
     }
-    if let (false, Some(differences)) = (arguments.markdown, differences) {
+    if let Some(differences) = differences {
         text::write_differences(differences, &mut out)?;
     }
     Ok(out.flush()?)

@@ -5,6 +5,7 @@
 mod answer;
 mod check;
 mod execute;
+mod shares;
 
 use std::path::{Path, PathBuf};
 
@@ -20,6 +21,7 @@ use crate::exit::{Exit, Failure};
 use crate::files::{flags, keep_apart, named};
 use crate::level_files;
 use crate::report;
+use crate::report::outputs::{Collected, ReportArguments};
 use crate::terminal::visible;
 use answer::Answer;
 
@@ -43,7 +45,8 @@ pub struct Arguments {
     /// How many clients there are [default: 8]
     #[arg(long, value_name = "N")]
     sessions: Option<String>,
-    /// End after so many transactions; aborted attempts come on top [default: 10000, without --duration]
+    /// End after so many transactions; aborted attempts come on top [default: 10000, or 1000 for blindw-pred and
+    /// pred-skew, without --duration]
     #[arg(long, value_name = "N")]
     transactions: Option<String>,
     /// End after this time, such as 30s
@@ -99,9 +102,6 @@ pub struct Arguments {
     /// Where to write the history [default: a new file in the current folder, named after the run]
     #[arg(long, value_name = "FILE")]
     out: Option<String>,
-    /// Write a report with a picture of each violation to this HTML file; of several runs, the last one's
-    #[arg(long, value_name = "FILE", conflicts_with = "no_check")]
-    html: Option<PathBuf>,
     /// Only run and record
     #[arg(long)]
     no_check: bool,
@@ -111,31 +111,39 @@ pub struct Arguments {
     #[command(flatten)]
     limits: LimitArguments,
     #[command(flatten)]
+    reports: ReportArguments,
+    #[command(flatten)]
     output: OutputArguments,
 }
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut exit = Exit::Holds;
-    let mut answers = Vec::new();
+    let (mut answers, mut collected) = (Vec::new(), Collected::default());
     let runs = all_options(arguments)?;
     keep_apart_all(arguments, &runs)?;
+    runs.iter().try_for_each(|options| level_files::asked(&options.levels).map(drop))?;
     for (place, options) in runs.iter().enumerate() {
-        let executed = execute::execute(options, &arguments.limits, arguments.html.is_some())?;
+        let executed = execute::execute(options, &arguments.limits, arguments.reports.html.is_some());
+        let executed =
+            executed.inspect_err(|failure| arguments.report_failure(&mut collected, options, failure))?;
         let answer = Answer::of(options, executed);
         exit = exit.graver(answer.exit());
-        if let Some(file) = &arguments.html {
-            answer.write_html(file)?;
+        answer.collect(&mut collected)?;
+        if let Some(file) = arguments.reports.page_file(place) {
+            answer.write_html(&file)?;
         }
-        match arguments.output.json {
-            true => answers.push(answer.json()?),
-            false => answer.print(place > 0)?,
+        match (arguments.output.json, arguments.reports.takes_stdout()) {
+            (true, _) => answers.push(answer.json()?),
+            (false, false) => answer.print(arguments.reports.quiet, place > 0)?,
+            (false, true) => {}
         }
         if answer.is_stopped() {
             break;
         }
     }
-    if arguments.output.json {
+    arguments.reports.write(&collected)?;
+    if arguments.output.json && !arguments.reports.takes_stdout() {
         report::json::print_value(&serde_json::json!({ "runs": answers }))?;
     }
     Ok(exit)
@@ -160,7 +168,9 @@ fn all_options(arguments: &Arguments) -> Result<Vec<Options>, Failure> {
 /// Refuses a run that would write its history over something that is read, or over that of another run.
 fn keep_apart_all(arguments: &Arguments, runs: &[Options]) -> Result<(), Failure> {
     let mut inputs = flags([("--config", &arguments.config)]);
-    let mut outputs = flags([("--html", &arguments.html)]);
+    let mut outputs = arguments.reports.outputs();
+    let later = (1..runs.len()).filter_map(|place| arguments.reports.page_file(place));
+    outputs.extend(later.map(|page| named("--html", page)));
     for (place, options) in runs.iter().enumerate() {
         inputs.extend(connect::files(&connect::urls(&options.db)?));
         inputs.extend(level_files::inputs(&options.levels));
@@ -190,6 +200,12 @@ fn check_out(out: &Path, checks: bool) -> Result<(), Failure> {
 }
 
 impl Arguments {
+    /// Writes the reports of a run that could not be made; the failure itself matters more than one to report it.
+    fn report_failure(&self, collected: &mut Collected, options: &Options, failure: &Failure) {
+        let name = format!("run of {}", options.workload.name);
+        let _ = collected.add_failure(&name, failure).and_then(|()| self.reports.write(collected));
+    }
+
     /// The flags that were given, by their names in a configuration file.
     fn settings(&self) -> Settings {
         let single = [

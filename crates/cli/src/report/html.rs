@@ -1,6 +1,5 @@
 //! The answer as a page with pictures.
 
-use std::io::Write;
 use std::path::Path;
 
 use history::Index;
@@ -18,20 +17,13 @@ pub fn write(file: &Path, page: &Page<'_>) -> Result<(), Failure> {
     write_whole(file, Form::Text, |out| Ok(out.write_all(picture::html(page).as_bytes())?))
 }
 
-/// Writes the page of a report.
-pub fn write_report(report: &Report<'_>, out: &mut dyn Write) -> Result<(), Failure> {
-    Ok(out.write_all(picture::html(&page(report)).as_bytes())?)
-}
-
 /// The page of a report: the levels, and what shows the violations.
 pub fn page<'r>(report: &Report<'r>) -> Page<'r> {
     let history = &report.subject.history;
     let chances = Chances::of(history, &Index::of(history));
-    let headline = report.subject.headline();
-    let about = headline.split_once(": ").map_or(headline.as_str(), |(_, counts)| counts);
     Page {
         title: report.subject.name.clone(),
-        about: about.to_owned(),
+        about: format!("{} {}", report.sentence(), report.subject.counts()),
         history: Some(history),
         verdicts: picture::verdict_rows(&report.answers, &report.witnesses),
         witnesses: report.witnesses.clone(),

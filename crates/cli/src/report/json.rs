@@ -2,21 +2,26 @@
 
 use std::io::{self, BufWriter, Write};
 
-use isoscope::{Answer, Asked, LevelId, NotAsked, SkewReport, units};
+use isoscope::{Answer, Asked, Chances, LevelId, NotAsked, SkewReport, units};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{Report, RunStats};
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use crate::load::{HistoryJson, Subject};
 use crate::screen::{Form, Screen};
 
 #[derive(Serialize)]
 struct ReportJson<'r> {
+    headline: String,
     history: HistoryJson,
     verdicts: Vec<VerdictJson<'r>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     not_asked: &'r [NotAsked],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nothing_shown: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chances: Option<Chances>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stats: Option<&'r RunStats>,
 }
@@ -40,11 +45,6 @@ struct VerdictJson<'r> {
     stats: Option<Value>,
 }
 
-/// Prints to standard output.
-pub fn print(report: &Report<'_>) -> Result<(), Failure> {
-    print_value(&report_json(report))
-}
-
 /// The answer as a part of a larger one.
 pub fn value(report: &Report<'_>) -> Result<Value, Failure> {
     Ok(serde_json::to_value(report_json(report))?)
@@ -52,6 +52,9 @@ pub fn value(report: &Report<'_>) -> Result<Value, Failure> {
 
 fn report_json<'r>(report: &'r Report<'_>) -> ReportJson<'r> {
     ReportJson {
+        headline: report.sentence(),
+        nothing_shown: report.nothing_shown(),
+        chances: report.shown.chances,
         history: report.subject.json(),
         verdicts: report.answers.iter().map(|answer| verdict(report, answer)).collect(),
         not_asked: &report.not_asked,
@@ -68,14 +71,13 @@ pub fn print_value(value: &impl Serialize) -> Result<(), Failure> {
 }
 
 /// The answer when a limit was reached before there was a history to speak of.
-pub fn undecided_without_history(file: &str, asked: &Asked, reason: &str) -> Result<Exit, Failure> {
+pub fn undecided_without_history(file: &str, asked: &Asked, reason: &str) -> Value {
     let verdicts: Vec<_> = asked
         .names()
         .into_iter()
         .map(|level| json!({ "level": level, "verdict": "undecided", "reason": reason }))
         .collect();
-    print_value(&json!({ "history": { "file": file }, "verdicts": verdicts }))?;
-    Ok(Exit::Undecided)
+    json!({ "history": { "file": file }, "verdicts": verdicts })
 }
 
 fn verdict<'r>(report: &Report<'_>, answer: &'r Answer) -> VerdictJson<'r> {

@@ -1,45 +1,51 @@
-//! The answer as JUnit XML: one test case for each level, a failure where it is violated, an error where undecided.
+//! The answer as JUnit XML: a suite for each history, a case for each level.
+//!
+//! A violation is a failure, an undecided level an error, and a level that was not asked is skipped.
 
 use std::io::Write;
 
-use isoscope::{Answer, Decision};
-
-use super::Report;
+use super::suite::{Case, Outcome, Suite};
 use crate::exit::Failure;
 
 /// Writes the report.
-pub fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), Failure> {
-    let number_of = |wanted: fn(Decision) -> bool| report.names(wanted).len();
-    let failures = number_of(|decision| decision == Decision::Violated);
-    let errors = number_of(|decision| matches!(decision, Decision::Undecided(_)));
-    let suite = escape(&report.subject.name);
-    let tests = report.answers.len();
+pub fn write(suites: &[Suite], out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
-    writeln!(out, r#"<testsuites name="isoscope" tests="{tests}" failures="{failures}" errors="{errors}">"#)?;
-    writeln!(out, r#"  <testsuite name="{suite}" tests="{tests}" failures="{failures}" errors="{errors}">"#)?;
-    for answer in &report.answers {
-        case(&suite, answer, out)?;
+    writeln!(out, r#"<testsuites name="isoscope"{}>"#, counts(suites))?;
+    for suite in suites {
+        let name = escape(&suite.name);
+        let counts = counts(std::slice::from_ref(suite));
+        writeln!(out, r#"  <testsuite name="{name}"{counts}>"#)?;
+        suite.cases.iter().try_for_each(|one| case(&name, one, out))?;
+        writeln!(out, "  </testsuite>")?;
     }
-    writeln!(out, "  </testsuite>\n</testsuites>")?;
-    Ok(())
+    Ok(writeln!(out, "</testsuites>")?)
 }
 
-fn case(suite: &str, answer: &Answer, out: &mut dyn Write) -> Result<(), Failure> {
-    let level = escape(answer.level.name());
-    let seconds = answer.time.as_secs_f64();
-    write!(out, r#"    <testcase classname="{suite}" name="{level}" time="{seconds:.6}""#)?;
-    let element = match answer.decision {
-        Decision::Holds => return Ok(writeln!(out, "/>")?),
-        Decision::Violated => "failure",
-        Decision::Undecided(_) => "error",
+/// The numbers of cases, as attributes.
+fn counts(suites: &[Suite]) -> String {
+    let all = |outcome| suites.iter().map(|suite| suite.count(outcome)).sum::<usize>();
+    let tests: usize = suites.iter().map(|suite| suite.cases.len()).sum();
+    format!(
+        r#" tests="{tests}" failures="{}" errors="{}" skipped="{}""#,
+        all(Outcome::Failed),
+        all(Outcome::Undecided),
+        all(Outcome::Skipped)
+    )
+}
+
+fn case(suite: &str, case: &Case, out: &mut dyn Write) -> Result<(), Failure> {
+    let (name, seconds) = (escape(&case.name), case.time.as_secs_f64());
+    let message = escape(&case.message);
+    write!(out, r#"    <testcase classname="{suite}" name="{name}" time="{seconds:.6}""#)?;
+    let (element, kind) = match case.outcome {
+        Outcome::Passed => return Ok(writeln!(out, "/>")?),
+        Outcome::Skipped => {
+            return Ok(writeln!(out, ">\n      <skipped message=\"{message}\"/>\n    </testcase>")?);
+        }
+        Outcome::Failed => ("failure", "violated"),
+        Outcome::Undecided => ("error", "undecided"),
     };
-    let reason = answer.reason().unwrap_or_default();
-    let message = escape(answer.explanation.as_ref().map_or(&reason, |explanation| &explanation.headline));
-    let body = escape(&match &answer.explanation {
-        Some(explanation) => explanation.paragraphs().join("\n"),
-        None => reason.clone(),
-    });
-    let kind = answer.decision.word();
+    let body = escape(&case.details);
     writeln!(out, ">")?;
     writeln!(out, r#"      <{element} type="{kind}" message="{message}">{body}</{element}>"#)?;
     Ok(writeln!(out, "    </testcase>")?)

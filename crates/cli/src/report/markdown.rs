@@ -9,7 +9,7 @@ use crate::exit::Failure;
 
 /// Writes the report.
 pub fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), Failure> {
-    writeln!(out, "### isoscope\n\n{}\n", escape(&report.subject.headline()))?;
+    writeln!(out, "### {}\n\n{}\n", escape(&report.sentence()), escape(&report.subject.headline()))?;
     writeln!(out, "| level | verdict | |\n|---|---|---|")?;
     for answer in &report.answers {
         row(answer, out)?;

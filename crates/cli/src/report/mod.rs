@@ -1,26 +1,28 @@
 //! The answer of `check` for people and for machines.
 
+pub mod headline;
 pub mod html;
 pub mod json;
 pub mod junit;
 pub mod markdown;
+pub mod outputs;
 pub mod sarif;
+pub mod shown;
+pub mod suite;
 pub mod text;
 pub mod witness;
 
 #[cfg(test)]
 mod tests;
 
-use std::io::Write;
-
-use isoscope::{Answer, Decision, NotAsked, Witness};
+use isoscope::{Answer, AskedLevel, Decision, NotAsked, Witness};
 use serde::Serialize;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::Exit;
 use crate::load::Subject;
-
-/// Writes a report in some format.
-pub type Writer = fn(&Report<'_>, &mut dyn Write) -> Result<(), Failure>;
+use crate::terminal::visible;
+use headline::{OF_FILE, OF_RUN, Verbs};
+use shown::Shown;
 
 /// What `check` found out.
 #[derive(Debug)]
@@ -35,6 +37,19 @@ pub struct Report<'s> {
     pub stats: Option<RunStats>,
     /// What shows the violations, if that is wanted.
     pub witnesses: Vec<Witness>,
+    /// How much the history could have shown.
+    pub shown: Shown,
+    /// The database at its setting and the levels that decide the exit code, if the history is that of a run.
+    pub run: Option<OfRun>,
+}
+
+/// What a report says of the run that made its history.
+#[derive(Clone, Debug)]
+pub struct OfRun {
+    /// The database, its version and its setting.
+    pub subject: String,
+    /// The levels that decide the exit code; none if all do.
+    pub judged: Vec<AskedLevel>,
 }
 
 /// What the run took, apart from the engine.
@@ -53,16 +68,41 @@ pub struct RunStats {
 }
 
 impl Report<'_> {
-    /// The exit code: violated before undecided before holds.
+    /// The exit code: violated before undecided before holds. Levels that hold of a history that could have shown
+    /// nothing are undecided.
     pub fn exit(&self) -> Exit {
-        let any = |wanted: fn(Decision) -> bool| self.answers.iter().any(|answer| wanted(answer.decision));
-        if any(|decision| decision == Decision::Violated) {
+        let judged = || self.answers.iter().filter(|answer| self.is_judged(&answer.level));
+        if judged().any(|answer| answer.decision == Decision::Violated) {
             Exit::Violated
-        } else if any(|decision| matches!(decision, Decision::Undecided(_))) {
+        } else if judged().any(|answer| answer.decision.is_undecided()) || self.nothing_shown().is_some() {
             Exit::Undecided
         } else {
             Exit::Holds
         }
+    }
+
+    /// Whether the exit code depends on a level.
+    pub fn is_judged(&self, level: &AskedLevel) -> bool {
+        self.run.as_ref().is_none_or(|run| run.judged.is_empty() || run.judged.contains(level))
+    }
+
+    /// Whether the violation of a level decides the exit code: the level is judged, or a judged one implies it.
+    pub fn is_judged_through(&self, level: &AskedLevel) -> bool {
+        self.answers.iter().any(|answer| self.is_judged(&answer.level) && answer.level.implies(level))
+    }
+
+    /// Why the history could not have shown a violation; `None` if it could.
+    pub fn nothing_shown(&self) -> Option<&'static str> {
+        self.shown.nothing
+    }
+
+    /// The answer in one sentence.
+    pub fn sentence(&self) -> String {
+        let (subject, verbs): (&str, Verbs) = match &self.run {
+            Some(run) => (&run.subject, OF_RUN),
+            None => (&self.subject.name, OF_FILE),
+        };
+        visible(&headline::sentence(self, subject, verbs))
     }
 
     /// The names of the levels with this verdict, in order.
@@ -99,38 +139,56 @@ impl Report<'_> {
         sentences.map(|(levels, phrase)| format!("{}: {phrase}", levels.join(", "))).collect()
     }
 
+    /// The answers for the levels that hold and that no other one which holds implies.
+    pub fn strongest(&self) -> Vec<&Answer> {
+        let holding = || self.answers.iter().filter(|answer| answer.decision == Decision::Holds);
+        // A level of the user's own is implied by itself alone, and there may be thousands of them.
+        let is_implied = |answer: &&Answer| {
+            let is_stronger =
+                |other: &Answer| other.level != answer.level && other.level.implies(&answer.level);
+            answer.level.shipped().is_some() && holding().any(is_stronger)
+        };
+        holding().filter(|answer| !is_implied(answer)).collect()
+    }
+
     /// The levels that hold and that no other one which holds implies; and the other ones that hold.
     pub fn strongest_holding(&self) -> (Vec<&str>, Vec<&str>) {
-        let holding = || self.answers.iter().filter(|answer| answer.decision == Decision::Holds);
-        let is_implied = |answer: &&Answer| {
-            holding().any(|other| other.level != answer.level && other.level.implies(&answer.level))
+        let strongest: Vec<&str> = self.strongest().iter().map(|answer| answer.level.name()).collect();
+        let implied = self.shipped(Decision::Holds).filter(|name| !strongest.contains(name)).collect();
+        (strongest, implied)
+    }
+
+    /// The names of the shipped levels with this verdict.
+    fn shipped(&self, decision: Decision) -> impl Iterator<Item = &str> {
+        let answers = self.answers.iter().filter(move |answer| answer.decision == decision);
+        answers.filter_map(|answer| Some(answer.level.shipped()?.name()))
+    }
+
+    /// The answers for the violated levels that imply no other violated one.
+    pub fn weakest(&self) -> Vec<&Answer> {
+        let violated = || self.answers.iter().filter(|answer| answer.decision == Decision::Violated);
+        let is_weakest = |answer: &&Answer| {
+            let is_weaker =
+                |other: &Answer| other.level != answer.level && answer.level.implies(&other.level);
+            answer.level.shipped().is_none() || !violated().any(is_weaker)
         };
-        let implied = holding().filter(is_implied).map(|answer| answer.level.name());
-        let strongest = holding().filter(|answer| !is_implied(answer)).map(|answer| answer.level.name());
-        (strongest.collect(), implied.collect())
+        violated().filter(is_weakest).collect()
     }
 
     /// The violated levels that imply no other violated one, together where the same transactions show the violation;
     /// and the other violated levels.
     pub fn weakest_violated(&self) -> (Vec<Violation<'_>>, Vec<&str>) {
-        let violated = || self.answers.iter().filter(|answer| answer.decision == Decision::Violated);
-        let is_weakest = |answer: &Answer| {
-            violated().all(|other| other.level == answer.level || !answer.level.implies(&other.level))
-        };
         let mut weakest: Vec<Violation<'_>> = Vec::new();
-        for answer in &self.answers {
+        for answer in self.weakest() {
             let level = answer.level.name();
-            if answer.decision != Decision::Violated || !is_weakest(answer) {
-                continue;
-            }
             let same = |known: &&mut Violation<'_>| are_same(known.answer, answer);
             match weakest.iter_mut().find(same) {
                 Some(known) => known.levels.push(level),
                 None => weakest.push(Violation { levels: vec![level], answer }),
             }
         }
-        let others =
-            violated().filter(|answer| !is_weakest(answer)).map(|answer| answer.level.name()).collect();
+        let is_told = |name: &&str| weakest.iter().any(|violation| violation.levels.contains(name));
+        let others = self.shipped(Decision::Violated).filter(|name| !is_told(name)).collect();
         (weakest, others)
     }
 }

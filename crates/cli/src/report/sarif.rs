@@ -1,18 +1,28 @@
 //! The answer as SARIF 2.1.0: a rule for each level, a result for each one that is violated or undecided.
+//!
+//! With what GitHub's code scanning asks for beyond the schema: descriptions and help of every rule, a region of every
+//! location, and fingerprints that stay the same from one run to the next.
 
 use std::io::Write;
 
 use serde_json::{Value, json};
 
-use isoscope::{Answer, Decision};
-
-use super::Report;
+use super::suite::{Case, Outcome, Suite};
 use crate::exit::Failure;
 
+/// Where people read about the tool.
+const INFORMATION: &str = "https://docs.rs/isoscope";
+
 /// Writes the report.
-pub fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), Failure> {
-    let rules: Vec<_> = report.answers.iter().map(rule).collect();
-    let results: Vec<_> = report.answers.iter().filter_map(|answer| result(report, answer)).collect();
+pub fn write(suites: &[Suite], out: &mut dyn Write) -> Result<(), Failure> {
+    let mut rules: Vec<&Case> = Vec::new();
+    for case in suites.iter().flat_map(|suite| &suite.cases) {
+        if rules.iter().all(|rule| rule.name != case.name) {
+            rules.push(case);
+        }
+    }
+    let all = suites.iter().flat_map(|suite| suite.cases.iter().map(move |case| (suite, case)));
+    let results: Vec<Value> = all.filter_map(|(suite, case)| result(&rules, suite, case)).collect();
     let log = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -20,8 +30,11 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), Failure> {
             "tool": { "driver": {
                 "name": "isoscope",
                 "version": env!("CARGO_PKG_VERSION"),
-                "rules": rules,
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "informationUri": INFORMATION,
+                "rules": rules.iter().map(|case| rule(case)).collect::<Vec<_>>(),
             }},
+            "columnKind": "unicodeCodePoints",
             "results": results,
         }],
     });
@@ -29,32 +42,53 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(writeln!(out)?)
 }
 
-fn rule(answer: &Answer) -> Value {
-    let description = match answer.level.shipped() {
-        Some(level) => level.spec().description.replace('\n', " "),
-        None => "a level of the user's own".to_owned(),
-    };
-    json!({ "id": answer.level.name(), "shortDescription": { "text": description } })
+fn rule(case: &Case) -> Value {
+    let about = if case.about.is_empty() { &case.name } else { &case.about };
+    let help = format!("`isoscope levels {}` shows the definition and examples.", case.name);
+    json!({
+        "id": case.name,
+        "name": case.name,
+        "shortDescription": { "text": case.name },
+        "fullDescription": { "text": about },
+        "help": { "text": format!("{about} {help}"), "markdown": format!("{about}\n\n{help}") },
+        "helpUri": INFORMATION,
+        "defaultConfiguration": { "level": "error" },
+        "properties": { "tags": ["isolation", "database"], "precision": "very-high" },
+    })
 }
 
-fn result(report: &Report<'_>, answer: &Answer) -> Option<Value> {
-    let severity = match answer.decision {
-        Decision::Holds => return None,
-        Decision::Violated => "error",
-        Decision::Undecided(_) => "warning",
+fn result(rules: &[&Case], suite: &Suite, case: &Case) -> Option<Value> {
+    let (severity, word) = match case.outcome {
+        Outcome::Passed | Outcome::Skipped => return None,
+        Outcome::Failed => ("error", "violated"),
+        Outcome::Undecided => ("warning", "undecided"),
     };
-    let mut text = format!("{} is {}", answer.level, answer.decision.word());
-    let headline = answer.explanation.as_ref().map(|explanation| explanation.headline.clone());
-    for detail in [headline, answer.reason()].into_iter().flatten() {
+    let mut text = format!("{}: {} is {word}", suite.name, case.name);
+    for detail in [&case.message, &case.details].into_iter().filter(|detail| !detail.is_empty()) {
         text.push_str(": ");
-        text.push_str(&detail);
+        text.push_str(detail);
     }
+    let location = json!({
+        "artifactLocation": { "uri": uri(&suite.file) },
+        "region": { "startLine": 1, "startColumn": 1, "endLine": 1, "endColumn": 2 },
+    });
     Some(json!({
-        "ruleId": answer.level.name(),
+        "ruleId": case.name,
+        "ruleIndex": rules.iter().position(|rule| rule.name == case.name),
         "level": severity,
         "message": { "text": text },
-        "locations": [{ "physicalLocation": { "artifactLocation": { "uri": uri(&report.subject.name) } } }],
+        "locations": [{ "physicalLocation": location }],
+        "partialFingerprints": { "isoscope/v1": fingerprint(suite, case) },
     }))
+}
+
+/// The same for the same violation in another run: FNV-1a of the suite, the level and the kind of anomaly.
+fn fingerprint(suite: &Suite, case: &Case) -> String {
+    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0100_0000_01b3;
+    let text = [suite.name.as_str(), &case.name, &case.kind].join("\n");
+    let hash = text.bytes().fold(OFFSET, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME));
+    format!("{hash:016x}")
 }
 
 /// A relative reference to the file, with everything escaped that a URI does not allow.

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use expect_test::{Expect, expect};
 use formats::Format;
-use history::Summary;
+use history::{Index, Summary};
 use isoscope::{Check, LevelId, Limits, NotAsked};
 
+use super::shown::{Bar, Shown};
 use super::{Report, json, text};
 use crate::exit::Exit;
 use crate::load::Subject;
@@ -38,6 +39,8 @@ fn check(limits: &Limits, asked: &[LevelId], show: fn(&Report<'_>) -> String, ex
         not_asked: vec![NotAsked { level: "strong-si", reason: "it needs timestamps" }],
         stats: None,
         witnesses: Vec::new(),
+        shown: Shown::of(&subject.history, &Index::of(&subject.history), Bar::ReadsOthers),
+        run: None,
     };
     assert_eq!(report.exit(), Exit::Undecided);
     expected.assert_eq(&show(&report));
@@ -56,11 +59,12 @@ fn a_limit_in_words() {
         &asked,
         show,
         expect![[r#"
-        h.txt: 2 sessions, 2 transactions, 6 operations, 2 keys
+            h.txt is undecided: the time limit of 0 ns was reached.
+            h.txt: 2 sessions, 2 transactions, 6 operations, 2 keys
 
-          undecided  serializable, prefix: the time limit of 0 ns was reached
-          not asked  strong-si: it needs timestamps
-    "#]],
+              undecided  serializable, prefix: the time limit of 0 ns was reached
+              not asked  strong-si: it needs timestamps
+        "#]],
     );
 }
 

@@ -1,35 +1,59 @@
-//! The answer as text: the counts, what holds, what is violated and why.
+//! The answer as text: one sentence, the counts, what holds, what is violated and why.
+//!
+//! Colours agree with the exit code: red is only a level that decides it, and that is violated.
 
 use std::io::{self, Write};
 
 use isoscope::{Answer, units};
 
-use super::Report;
-use crate::exit::Failure;
+use super::{Report, Violation};
+use crate::exit::{Exit, Failure};
+use crate::power;
 use crate::screen::Screen;
 use crate::terminal::{Style, Tone};
 
 /// Where the names begin after the verdict.
 const COLUMN: usize = 13;
 
-/// Prints to standard output.
-pub fn print(report: &Report<'_>) -> Result<(), Failure> {
+/// Prints to standard output; a blank line first if something was printed before.
+pub fn print(report: &Report<'_>, is_quiet: bool, is_later: bool) -> Result<(), Failure> {
     let mut out = Screen::stdout();
-    write(report, Style::of_stdout(), &mut out)?;
+    let style = Style::of_stdout();
+    match is_quiet {
+        true => sentence(report, style, &mut out)?,
+        false => {
+            write!(out, "{}", if is_later { "\n" } else { "" })?;
+            write(report, style, &mut out)?;
+        }
+    }
     Ok(out.flush()?)
 }
 
 /// Writes the text.
 pub fn write(report: &Report<'_>, style: Style, out: &mut Screen<'_>) -> Result<(), Failure> {
+    sentence(report, style, out)?;
     writeln!(out, "{}\n", style.wrap(&report.subject.headline(), 0, 2))?;
-    let (strongest, implied) = report.strongest_holding();
-    if !strongest.is_empty() {
-        line(out, style, Tone::Good, "holds", &strongest.join(", "))?;
+    details(report, style, out)
+}
+
+/// Writes the answer in one sentence, in the colour of the exit code.
+pub fn sentence(report: &Report<'_>, style: Style, out: &mut Screen<'_>) -> Result<(), Failure> {
+    out.paint(tone_of(report.exit()), &style.wrap(&report.sentence(), 0, 2))?;
+    Ok(writeln!(out)?)
+}
+
+/// The colour of an exit code.
+pub fn tone_of(exit: Exit) -> Tone {
+    match exit {
+        Exit::Holds => Tone::Good,
+        Exit::Violated | Exit::Failed => Tone::Bad,
+        Exit::Undecided | Exit::Interrupted | Exit::BrokenPipe => Tone::Unsure,
     }
-    if !implied.is_empty() {
-        let text = format!("and with it {}", implied.join(", "));
-        line(out, style, Tone::Good, "", &text)?;
-    }
+}
+
+/// Writes what is decided of each level, and why.
+pub fn details(report: &Report<'_>, style: Style, out: &mut Screen<'_>) -> Result<(), Failure> {
+    holds(report, style, out)?;
     let (weakest, others) = report.weakest_violated();
     for violation in &weakest {
         let names = violation.levels.join(", ");
@@ -37,7 +61,7 @@ pub fn write(report: &Report<'_>, style: Style, out: &mut Screen<'_>) -> Result<
             Some(explanation) => format!("{names}: {}", explanation.headline),
             None => names,
         };
-        line(out, style, Tone::Bad, "violated", &text)?;
+        line(out, style, tone_of_violation(report, violation), "violated", &text)?;
     }
     if !others.is_empty() {
         let text = format!("and with it {}", others.join(", "));
@@ -53,6 +77,28 @@ pub fn write(report: &Report<'_>, style: Style, out: &mut Screen<'_>) -> Result<
         stats(report, out)?;
     }
     Ok(())
+}
+
+fn tone_of_violation(report: &Report<'_>, violation: &Violation<'_>) -> Tone {
+    match report.exit() == Exit::Violated && report.is_judged_through(&violation.answer.level) {
+        true => Tone::Bad,
+        false => Tone::Strong,
+    }
+}
+
+/// The levels that hold, with how much the history could have shown.
+fn holds(report: &Report<'_>, style: Style, out: &mut Screen<'_>) -> Result<(), Failure> {
+    let (strongest, implied) = report.strongest_holding();
+    if strongest.is_empty() {
+        return Ok(());
+    }
+    let tone = if report.nothing_shown().is_some() { Tone::Unsure } else { Tone::Good };
+    line(out, style, tone, "holds", &strongest.join(", "))?;
+    if !implied.is_empty() {
+        let text = format!("and with it {}", implied.join(", "));
+        line(out, style, tone, "", &text)?;
+    }
+    Ok(line(out, style, Tone::Faint, "", &power::line(report))?)
 }
 
 fn line(out: &mut Screen<'_>, style: Style, tone: Tone, word: &str, text: &str) -> io::Result<()> {

@@ -10,7 +10,7 @@ pub(super) fn kind(name: &str) -> Option<StatementKind> {
     NAMES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
 }
 
-const NAMES: [(&str, StatementKind); 13] = [
+const NAMES: [(&str, StatementKind); 14] = [
     ("read", StatementKind::Read),
     ("read-for-update", StatementKind::ReadForUpdate),
     ("write", StatementKind::Write),
@@ -22,11 +22,13 @@ const NAMES: [(&str, StatementKind); 13] = [
     ("range", StatementKind::Range),
     ("select", StatementKind::Select),
     ("update", StatementKind::Update),
+    ("update-returning", StatementKind::UpdateReturning),
     ("delete-where", StatementKind::DeleteWhere),
     ("sql", StatementKind::Sql),
 ];
 
-fn name(kind: StatementKind) -> &'static str {
+/// The name of a kind of statement.
+pub(super) fn name(kind: StatementKind) -> &'static str {
     NAMES.iter().find(|(_, known)| *known == kind).map_or("", |(name, _)| name)
 }
 
@@ -69,7 +71,8 @@ pub(super) fn request(statement: &Statement) -> Value {
         Statement::Select { table, predicate } | Statement::DeleteWhere { table, predicate } => {
             json!({"op": op, "table": table, "where": value(&predicate.to_datum())})
         }
-        Statement::Update { table, predicate, set } => {
+        Statement::Update { table, predicate, set }
+        | Statement::UpdateReturning { table, predicate, set } => {
             let set: Vec<_> = set.iter().map(|(column, to)| json!([column, value(to)])).collect();
             json!({"op": op, "table": table, "where": value(&predicate.to_datum()), "set": set})
         }
@@ -88,7 +91,9 @@ pub(super) fn answer(statement: &Statement, said: &Value) -> Option<Answer> {
             said.get("done")?;
             Some(Answer::Done)
         }
-        StatementKind::Range | StatementKind::Select => rows(said.get("rows")?),
+        StatementKind::Range | StatementKind::Select | StatementKind::UpdateReturning => {
+            rows(said.get("rows")?)
+        }
         StatementKind::Sql if said.get("rows").is_some() => rows(said.get("rows")?),
         _ => said.get("count")?.as_u64().map(Answer::Count),
     }

@@ -1,7 +1,7 @@
 //! A running program: a line out, a line in, and a limit on both time and length.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
@@ -65,7 +65,7 @@ impl Process {
     /// Sends a request and waits for its answer; `lost` is what it means that none comes.
     pub fn ask(&mut self, request: &Value, lost: FailureKind) -> Result<Value, Failure> {
         if self.is_lost {
-            return Err(Failure::new(lost, "exec: the program has ended"));
+            return Err(Failure::new(lost, format!("exec: the program {}", self.end())));
         }
         let answer = self.exchange(request);
         let said = answer.map_err(|what| {
@@ -79,13 +79,34 @@ impl Process {
     }
 
     fn exchange(&mut self, request: &Value) -> Result<Value, String> {
+        let asked = request.get("op").and_then(Value::as_str).unwrap_or("a request");
         let sent = self.requests.try_send(format!("{request}\n").into_bytes());
-        sent.map_err(|_| "the program takes no more input".to_owned())?;
+        sent.map_err(|_| format!("the program takes no more input, not even {asked}"))?;
         let line = self.lines.recv_timeout(self.timeout).map_err(|error| match error {
-            RecvTimeoutError::Timeout => "the program did not answer in time".to_owned(),
-            RecvTimeoutError::Disconnected => "the program has ended".to_owned(),
+            RecvTimeoutError::Timeout => {
+                format!("the program did not answer {asked} within {} ms", self.timeout.as_millis())
+            }
+            RecvTimeoutError::Disconnected => format!("the program {} before answering {asked}", self.end()),
         })?;
         serde_json::from_slice(&line).map_err(|error| format!("the answer is no line of JSON: {error}"))
+    }
+
+    /// How the program ended, to read on after its name.
+    fn end(&mut self) -> String {
+        /// Between the end of the output and the end of the process there is a moment.
+        const MOMENT: Duration = Duration::from_millis(20);
+        const TRIES: usize = 10;
+        for _ in 0..TRIES {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                return match (status.code(), status.signal()) {
+                    (Some(code), _) => format!("exited with status {code}"),
+                    (None, Some(signal)) => format!("was ended by signal {signal}"),
+                    (None, None) => "ended".to_owned(),
+                };
+            }
+            std::thread::sleep(MOMENT);
+        }
+        "closed its standard output".to_owned()
     }
 
     fn failure(&mut self, kind: &Value, said: &Value) -> Failure {

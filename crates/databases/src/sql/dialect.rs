@@ -11,6 +11,8 @@ pub(crate) struct Dialect {
     pub numbers_parameters: bool,
     /// The clause that locks what a SELECT reads, if there is one.
     pub for_update: Option<&'static str>,
+    /// Whether an UPDATE can return the rows that it changed.
+    pub update_returning: bool,
     /// What makes an INSERT an update if the key exists.
     pub on_conflict: &'static str,
     /// What is put around a column to mean the value that the INSERT brought.
@@ -42,6 +44,7 @@ pub(crate) const SQLITE: Dialect = Dialect {
     quote: '"',
     numbers_parameters: false,
     for_update: None,
+    update_returning: true,
     on_conflict: " ON CONFLICT (\"k\") DO UPDATE SET",
     excluded: ("excluded.", ""),
     concat: ("", " || ", ""),
@@ -56,9 +59,9 @@ pub(crate) const SQLITE: Dialect = Dialect {
 pub(crate) const DUCKDB: Dialect =
     Dialect { int: "BIGINT", text_key: "VARCHAR", text: "VARCHAR", table_options: "", ..SQLITE };
 
-/// turso, which has SQLite's language.
+/// turso, which has SQLite's language; whether it returns changed rows was not tried.
 #[cfg(feature = "turso")]
-pub(crate) const TURSO: Dialect = Dialect { ..SQLITE };
+pub(crate) const TURSO: Dialect = Dialect { update_returning: false, ..SQLITE };
 
 /// PostgreSQL.
 pub(crate) const POSTGRES: Dialect = Dialect {
@@ -77,6 +80,7 @@ pub(crate) const MYSQL: Dialect = Dialect {
     quote: '`',
     numbers_parameters: false,
     for_update: Some(" FOR UPDATE"),
+    update_returning: false,
     on_conflict: " ON DUPLICATE KEY UPDATE",
     excluded: ("VALUES(", ")"),
     concat: ("CONCAT(", ", ", ")"),

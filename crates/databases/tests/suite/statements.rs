@@ -128,6 +128,28 @@ fn check_predicates(database: &dyn Database, setting: &Setting, tables: &Tables)
     };
     let keys: Vec<_> = answers.iter().map(keys).collect();
     assert_eq!(keys, ["b d e", "c d e", "b f", "c d", "d", "", "Count(3)", "d e f", "Count(2)", "d e f"]);
+    check_changed_keys(&mut *session, database, setting, tables);
+}
+
+/// Of the rows d, e and f, where the database can say which rows an update changed.
+fn check_changed_keys(
+    session: &mut dyn Session,
+    database: &dyn Database,
+    setting: &Setting,
+    tables: &Tables,
+) {
+    if !database.supports(StatementKind::UpdateReturning) {
+        return;
+    }
+    let update = Statement::UpdateReturning {
+        table: tables.rows.clone(),
+        predicate: Where::Compare("k".into(), Comparison::Greater, "d".into()),
+        set: vec![("n".into(), 9.into())],
+    };
+    let answers = transaction(session, setting, &[update]);
+    let Answer::Rows(mut rows) = answers[0].clone() else { panic!("{answers:?}") };
+    rows.sort_by_key(|(key, _)| key.to_string());
+    assert_eq!(rows, [("e".into(), Vec::new()), ("f".into(), Vec::new())]);
 }
 
 fn check_lists(database: &dyn Database, setting: &Setting, tables: &Tables) {

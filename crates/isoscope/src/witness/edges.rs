@@ -145,11 +145,11 @@ pub(crate) fn participants(history: &History) -> Vec<String> {
             history::Outcome::Aborted => ", then aborted",
             history::Outcome::Unknown => "; whether it committed is unknown",
         };
-        let session = history.session_label(history.session_of(txn));
+        let session = explain::session_phrase(history, txn);
         let note = history.txn_note(txn).map(|note| format!("; recorded with {}", short(&note)));
         let note = note.unwrap_or_default();
         let ops = ops.join(", then ");
-        visible(&format!("{} (session {session}) {ops}{end}{note}", history.txn_label(txn)))
+        visible(&format!("{} ({session}) {ops}{end}{note}", history.txn_label(txn)))
     };
     history.txns().map(one).collect()
 }

@@ -8,8 +8,11 @@ pub fn page(report: &Report) -> Page<'static> {
     let tables = (0..report.suites.len()).map(|suite| table(report, suite));
     Page {
         title: super::text::headline(report),
-        about: "Which anomalies each isolation setting allows; every cell opens the transcript of its test."
-            .to_owned(),
+        about: format!(
+            "{} Every cell opens the transcript of its test.",
+            super::text::sentence(report)
+                .unwrap_or_else(|| "Which anomalies each setting allows.".to_owned())
+        ),
         tables: tables.collect(),
         ..Page::default()
     }

@@ -1,5 +1,6 @@
 //! The answer as JSON; `docs/probe.md` names the fields.
 
+use isoscope::LevelId;
 use probe::expect::Difference;
 use probe::{Cell, Class, Finding, Report, Row, Schedule, transcript};
 use serde_json::{Value, json};
@@ -8,6 +9,7 @@ use serde_json::{Value, json};
 pub fn value(report: &Report, differences: Option<&[Difference]>) -> Value {
     let settings: Vec<Value> = report.rows.iter().map(|row| setting(report, row)).collect();
     let mut value = json!({
+        "headline": super::text::sentence(report),
         "database": {
             "product": report.database.product,
             "version": report.database.version,
@@ -39,7 +41,7 @@ fn setting(report: &Report, row: &Row) -> Value {
     json!({
         "name": row.setting.name,
         "is_default": row.setting.is_default,
-        "looks_like": report.looks_like(row),
+        "looks_like": report.looks_like(row).map(LevelId::name),
         "suites": suites.collect::<Vec<_>>(),
     })
 }

@@ -2,11 +2,12 @@
 
 use std::io::Write;
 
+use isoscope::LevelId;
 use probe::expect::Difference;
 use probe::{Cell, Report};
 
-use super::table::{is_table, table_of};
-use super::text::{headline, setting_name};
+use super::table::{Mark, is_table, table_of};
+use super::text::{headline, sentence, setting_name};
 use crate::exit::Failure;
 use crate::report::markdown::escape;
 
@@ -16,7 +17,9 @@ pub fn write(
     differences: Option<&[Difference]>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    writeln!(out, "### {}", escape(&headline(report)))?;
+    let headline = headline(report);
+    let sentence = sentence(report).unwrap_or_else(|| headline.clone());
+    writeln!(out, "### {}\n\n{}", escape(&sentence), escape(&headline))?;
     for place in 0..report.suites.len() {
         match is_table(&report.suites[place]) {
             true => write_table(report, place, out)?,
@@ -41,8 +44,9 @@ fn write_rule(out: &mut dyn Write, columns: usize) -> Result<(), Failure> {
 
 fn write_table(report: &Report, place: usize, out: &mut dyn Write) -> Result<(), Failure> {
     let table = table_of(report, place);
-    let levels: Option<Vec<&str>> = report.rows.iter().map(|row| report.looks_like(row)).collect();
-    let levels = levels.filter(|_| report.suites[place].name == "hermitage");
+    let is_hermitage = report.suites[place].name == "hermitage";
+    let level = |row| report.looks_like(row).map_or("none", LevelId::name);
+    let levels = is_hermitage.then(|| report.rows.iter().map(level).collect::<Vec<_>>());
     let last = levels.as_ref().map(|_| "looks like".to_owned());
     let head = std::iter::once("setting".to_owned()).chain(table.columns.iter().map(|name| escape(name)));
     writeln!(out)?;
@@ -52,6 +56,15 @@ fn write_table(report: &Report, place: usize, out: &mut dyn Write) -> Result<(),
         let first = std::iter::once(escape(&setting_name(&row.setting)));
         let level = levels.as_ref().map(|levels| levels[number].to_owned());
         write_row(out, first.chain(marks.iter().map(|mark| mark.symbol().to_owned())).chain(level))?;
+    }
+    let mut marks: Vec<Mark> = table.rows.iter().flatten().copied().collect();
+    marks.sort_by_key(|mark| mark.meaning());
+    marks.dedup();
+    let legend: Vec<String> =
+        marks.iter().map(|mark| format!("{} {}", mark.symbol(), mark.meaning())).collect();
+    writeln!(out, "\n{}\n", legend.join(", "))?;
+    for (column, meaning) in table.columns.iter().zip(&table.meanings).filter(|(_, text)| !text.is_empty()) {
+        writeln!(out, "- **{}**: {}", escape(column), escape(meaning))?;
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ impl Mark {
     /// As the table shows it.
     pub fn symbol(self) -> &'static str {
         match self {
-            Mark::Cell(Cell::Possible) => "–",
+            Mark::Cell(Cell::Possible) => "✗",
             Mark::Cell(Cell::Prevented) => "✓",
             Mark::Cell(Cell::Waits) => "✓w",
             Mark::Cell(Cell::Aborts) => "✓a",
@@ -45,6 +45,8 @@ impl Mark {
 pub struct Table<'r> {
     /// The classes.
     pub columns: Vec<&'r str>,
+    /// What each class means.
+    pub meanings: Vec<&'r str>,
     /// For each setting, a mark for each class.
     pub rows: Vec<Vec<Mark>>,
 }
@@ -76,7 +78,12 @@ pub fn table_of(report: &Report, place: usize) -> Table<'_> {
         columns.iter().map(of_column).collect()
     };
     let rows = report.rows.iter().map(|row| marks(&row.findings[place])).collect();
-    Table { columns, rows }
+    let meaning = |column: &&str| {
+        let of_class = suite.schedules.iter().find(|schedule| column_of(schedule) == *column);
+        of_class.map_or("", |schedule| schedule.about.as_str())
+    };
+    let meanings = columns.iter().map(meaning).collect();
+    Table { columns, meanings, rows }
 }
 
 fn column_of(schedule: &probe::Schedule) -> &str {

@@ -9,16 +9,22 @@ use super::table::{Mark, Table, is_table, table_of};
 use crate::exit::Failure;
 use crate::screen::Screen;
 use crate::terminal::{Style, Tone, visible};
-use isoscope::units;
+use isoscope::{LevelId, units};
 
 /// Writes the tables.
 pub fn write(report: &Report, all: bool, style: Style, out: &mut Screen<'_>) -> Result<(), Failure> {
-    out.paint(Tone::Strong, &headline(report))?;
-    writeln!(out)?;
+    if sentence(report).is_some() {
+        write_sentence(report, style, out)?;
+    }
+    writeln!(out, "{}", style.wrap(&headline(report), 0, 2))?;
     for place in 0..report.suites.len() {
         writeln!(out)?;
         match is_table(&report.suites[place]) {
-            true => write_table(report, place, style, out)?,
+            true => {
+                write_table(report, place, style, out)?;
+                writeln!(out)?;
+                write_meanings(report, place, style, out)?;
+            }
             false => write_counts(report, place, out)?,
         }
         if all {
@@ -26,6 +32,48 @@ pub fn write(report: &Report, all: bool, style: Style, out: &mut Screen<'_>) -> 
         }
     }
     write_refused(report, out)
+}
+
+/// What each setting looks like, in one sentence; `None` if the table of Hermitage was not made.
+pub fn sentence(report: &Report) -> Option<String> {
+    let mut groups: Vec<(Option<LevelId>, Vec<String>)> = Vec::new();
+    report.suites.iter().find(|suite| suite.name == "hermitage")?;
+    for row in &report.rows {
+        let name = match row.setting.is_default {
+            true => format!("{} (the default)", row.setting.name),
+            false => row.setting.name.clone(),
+        };
+        let level = report.looks_like(row);
+        match groups.iter_mut().find(|(known, _)| *known == level) {
+            Some((_, names)) => names.push(name),
+            None => groups.push((level, vec![name])),
+        }
+    }
+    let clause = |(level, names): &(Option<LevelId>, Vec<String>)| {
+        let gives = level.map_or("no level that isoscope knows", LevelId::phrase);
+        format!("{gives} at {}", names.join(" and "))
+    };
+    let clauses: Vec<String> = groups.iter().map(clause).collect();
+    let database = &report.database;
+    Some(visible(&format!(
+        "{} {} looks like {}.",
+        database.product,
+        short_version(&database.version),
+        clauses.join(", ")
+    )))
+}
+
+/// Writes the answer in one sentence; where there is none, which database it is.
+pub fn write_sentence(report: &Report, style: Style, out: &mut Screen<'_>) -> Result<(), Failure> {
+    let text = sentence(report).unwrap_or_else(|| headline(report));
+    out.paint(Tone::Strong, &style.wrap(&text, 0, 2))?;
+    Ok(writeln!(out)?)
+}
+
+/// The digits of a version, without what a distribution adds.
+pub fn short_version(version: &str) -> &str {
+    let end = version.find(|char: char| !char.is_ascii_digit() && char != '.').unwrap_or(version.len());
+    if end > 0 { &version[..end] } else { version }
 }
 
 /// The product, its version and where it is.
@@ -40,23 +88,19 @@ pub fn setting_name(setting: &databases::Setting) -> String {
     visible(&format!("{}{star}", setting.name))
 }
 
+/// The columns of a terminal where nothing says how many there are.
+const USUAL_WIDTH: usize = 80;
+
 /// Writes the table of the suite at this place; where it is too wide for the terminal, each row as a list.
 pub fn write_table(report: &Report, place: usize, style: Style, out: &mut Screen<'_>) -> Result<(), Failure> {
+    let style = Style { width: style.width.or(Some(USUAL_WIDTH)), ..style };
     let table = table_of(report, place);
     let names: Vec<String> = report.rows.iter().map(|row| setting_name(&row.setting)).collect();
-    let levels: Vec<&str> = report.rows.iter().map(|row| report.looks_like(row).unwrap_or("")).collect();
-    let is_hermitage = report.suites[place].name == "hermitage";
-    let levels = if is_hermitage { levels } else { vec![""; names.len()] };
     let first = widest(names.iter().map(String::as_str)).max("setting".len());
-    let last = match widest(levels.iter().copied()) {
-        0 => 0,
-        level => 2 + level.max("looks like".len()),
-    };
-    let width =
-        2 + first + table.columns.iter().map(|column| 2 + column.chars().count()).sum::<usize>() + last;
+    let width = 2 + first + table.columns.iter().map(|column| 1 + column_width(column)).sum::<usize>();
     match style.width.is_some_and(|limit| width > limit) {
-        true => write_lists(&table, &names, &levels, style, out)?,
-        false => write_rows(&table, &names, &levels, first, out)?,
+        true => write_lists(&table, &names, style, out)?,
+        false => write_rows(&table, &names, first, out)?,
     }
     write_legend(&table, names.iter().any(|name| name.ends_with('*')), style, out)
 }
@@ -65,27 +109,30 @@ fn widest<'t>(texts: impl Iterator<Item = &'t str>) -> usize {
     texts.map(|text| text.chars().count()).max().unwrap_or(0)
 }
 
+/// A column is as wide as its name, and as the widest mark.
+fn column_width(column: &str) -> usize {
+    const WIDEST_MARK: usize = 3;
+    column.chars().count().max(WIDEST_MARK)
+}
+
 fn write_rows(
     table: &Table<'_>,
     names: &[String],
-    levels: &[&str],
     first: usize,
     out: &mut Screen<'_>,
 ) -> Result<(), Failure> {
-    write!(out, "  {:<first$}", "setting")?;
-    for column in &table.columns {
-        write!(out, "  {column}")?;
-    }
-    let has_levels = levels.iter().any(|level| !level.is_empty());
-    writeln!(out, "{}", if has_levels { "  looks like" } else { "" })?;
-    for ((name, marks), level) in names.iter().zip(&table.rows).zip(levels) {
+    let heads = table.columns.iter().map(|column| format!(" {column:<width$}", width = column_width(column)));
+    let line = format!("  {:<first$}{}", "setting", heads.collect::<String>());
+    writeln!(out, "{}", line.trim_end())?;
+    for (name, marks) in names.iter().zip(&table.rows) {
         write!(out, "  {name:<first$}")?;
-        for (column, mark) in table.columns.iter().zip(marks) {
-            let width = column.chars().count();
-            write!(out, "  ")?;
+        for (place, (column, mark)) in table.columns.iter().zip(marks).enumerate() {
+            let is_last = place + 1 == marks.len();
+            let width = if is_last { 0 } else { column_width(column) };
+            write!(out, " ")?;
             out.paint(tone(*mark), &format!("{:<width$}", mark.symbol()))?;
         }
-        writeln!(out, "{}", if has_levels { format!("  {level}") } else { String::new() })?;
+        writeln!(out)?;
     }
     Ok(())
 }
@@ -93,13 +140,11 @@ fn write_rows(
 fn write_lists(
     table: &Table<'_>,
     names: &[String],
-    levels: &[&str],
     style: Style,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    for ((name, marks), level) in names.iter().zip(&table.rows).zip(levels) {
-        let looks_like = if level.is_empty() { String::new() } else { format!(", looks like {level}") };
-        writeln!(out, "{}", style.wrap(&format!("{name}{looks_like}"), 2, 4))?;
+    for (name, marks) in names.iter().zip(&table.rows) {
+        writeln!(out, "{}", style.wrap(name, 2, 4))?;
         let pairs = table.columns.iter().zip(marks);
         // A mark stays beside its anomaly.
         let list: Vec<String> =
@@ -136,6 +181,22 @@ fn write_legend(
         words.push("* the default".to_owned());
     }
     Ok(writeln!(out, "\n{}", style.wrap(&words.join(", "), 2, 2))?)
+}
+
+/// Writes what each column of the table means, a line each.
+pub fn write_meanings(
+    report: &Report,
+    place: usize,
+    style: Style,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let style = Style { width: style.width.or(Some(USUAL_WIDTH)), ..style };
+    let table = table_of(report, place);
+    let first = widest(table.columns.iter().copied());
+    for (column, meaning) in table.columns.iter().zip(&table.meanings).filter(|(_, text)| !text.is_empty()) {
+        writeln!(out, "{}", style.wrap(&format!("{column:<first$}  {meaning}"), 2, 4 + first))?;
+    }
+    Ok(())
 }
 
 fn write_counts(report: &Report, place: usize, out: &mut dyn Write) -> Result<(), Failure> {
@@ -259,14 +320,12 @@ mod tests {
 
     #[test]
     fn a_table_that_is_too_wide_becomes_a_list() {
-        let wide = table_at(100);
-        assert!(wide.starts_with("  setting     G0  G1a  "), "{wide}");
+        let wide = table_at(80);
+        assert!(wide.starts_with("  setting    G0  G1a "), "{wide}");
+        assert!(wide.lines().all(|line| line.chars().count() <= 80), "{wide}");
         let narrow = table_at(40);
-        assert!(
-            narrow.starts_with("  snapshot *, looks like snapshot\n    isolation\n    G0 ✓a, G1a ✓, "),
-            "{narrow}"
-        );
-        assert!(narrow.contains("G2-item –") && narrow.contains("can occur"), "{narrow}");
+        assert!(narrow.starts_with("  snapshot *\n    G0 ✓a, G1a ✓, "), "{narrow}");
+        assert!(narrow.contains("G2-item ✗") && narrow.contains("can occur"), "{narrow}");
         assert!(narrow.lines().all(|line| line.chars().count() <= 40), "{narrow}");
     }
 }

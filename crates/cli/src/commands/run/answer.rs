@@ -12,11 +12,10 @@ use super::check::{Checked, Judged};
 use super::execute::Executed;
 use crate::exit::{Exit, Failure};
 use crate::report;
+use crate::report::outputs::Collected;
+use crate::report::suite::Suite;
 use crate::screen::{Screen, say};
 use crate::terminal::{Style, Tone, visible};
-
-/// Where the text begins after the word.
-const COLUMN: usize = 13;
 
 /// The answer of one run.
 pub struct Answer<'o> {
@@ -45,26 +44,43 @@ impl<'o> Answer<'o> {
     }
 
     /// Prints it; a blank line first if something was printed before.
-    pub fn print(&self, is_later: bool) -> Result<(), Failure> {
+    pub fn print(&self, is_quiet: bool, is_later: bool) -> Result<(), Failure> {
         let style = Style::of_stdout();
         let mut out = Screen::stdout();
+        if let (true, Some(checked)) = (is_quiet, &self.executed.checked) {
+            report::text::sentence(&checked.report(), style, &mut out)?;
+            return Ok(out.flush()?);
+        }
         if is_later {
+            writeln!(out)?;
+        }
+        if let Some(checked) = &self.executed.checked {
+            report::text::sentence(&checked.report(), style, &mut out)?;
+            self.write_promise(checked, style, &mut out)?;
             writeln!(out)?;
         }
         self.write_run(style, &mut out)?;
         if let Some(checked) = &self.executed.checked {
             writeln!(out)?;
-            report::text::write(&checked.report(), style, &mut out)?;
-            self.write_promise(checked, style, &mut out)?;
-        } else if let Some(file) = &self.executed.out {
-            let text = format!("isoscope check {}", visible(&file.display().to_string()));
-            writeln!(out, "{}", style.wrap(&text, 2, 4))?;
+            report::text::details(&checked.report(), style, &mut out)?;
         }
         out.flush()?;
         if let Some(failure) = &self.executed.failure {
             say(&failure.to_string());
         }
         Ok(())
+    }
+
+    /// Adds the run to the reports for continuous integration.
+    pub fn collect(&self, collected: &mut Collected) -> Result<(), Failure> {
+        match (&self.executed.checked, &self.executed.failure) {
+            (Some(checked), _) => {
+                let report = checked.report();
+                collected.add(Suite::of_report(&report), |out| report::markdown::write(&report, out))
+            }
+            (None, Some(failure)) => collected.add_failure(&self.executed.description.product, failure),
+            (None, None) => Ok(()),
+        }
     }
 
     /// Writes the report, with the faults that struck; nothing if the history was not checked.
@@ -91,33 +107,43 @@ impl<'o> Answer<'o> {
             self.options.shape.seed
         );
         writeln!(out, "{}", style.wrap(&headline, 0, 2))?;
-        for line in summary_lines(summary) {
+        for line in summary_lines(summary).into_iter().chain(self.recording_line()) {
             writeln!(out, "{}", style.wrap(&visible(&line), 2, 4))?;
         }
         Ok(())
     }
 
+    /// Where the recording is, and how long checking it took.
+    fn recording_line(&self) -> Option<String> {
+        let file = self.executed.out.as_ref()?.display();
+        Some(match &self.executed.checked {
+            Some(checked) => {
+                let counts = checked.report().subject.counts();
+                format!("recorded in {file} ({counts}), checked in {}", units::duration(checked.time))
+            }
+            None => format!("recorded in {file}; `isoscope check {file}` decides"),
+        })
+    }
+
+    /// Whether the promise was kept, and what else is known of the setting.
     fn write_promise(&self, checked: &Checked, style: Style, out: &mut Screen<'_>) -> Result<(), Failure> {
-        let promise = self.executed.promise;
-        writeln!(out)?;
+        let is_asked = !self.options.levels.is_empty();
+        let promise = self.executed.promise.filter(|_| !is_asked);
         for judged in &checked.judged {
-            let (tone, word) = tone_and_word(judged);
-            let is_asked = !self.options.levels.is_empty();
-            let source = promise
-                .filter(|_| !is_asked)
-                .map_or_else(String::new, |promise| format!(" ({})", promise.source));
-            let what = if is_asked { "asked" } else { "promised" };
-            let text = style.wrap(&format!("{}: {word}{source}", judged.level), COLUMN, COLUMN);
-            write!(out, "  {what:<width$}", width = COLUMN - 2)?;
-            paint_within(out, tone, &word, &text[COLUMN..])?;
+            let (tone, word) = tone_and_word(judged, checked.report().nothing_shown(), is_asked);
+            let text = match promise {
+                Some(promise) => format!("{word}: {} ({}).", judged.level, promise.source),
+                None => format!("{} {word}.", judged.level),
+            };
+            paint_within(out, tone, &word, &style.wrap(&text, 0, 2))?;
         }
-        if let Some(remark) = promise.and_then(|promise| promise.remark) {
-            writeln!(out, "{}", style.wrap(remark, COLUMN, COLUMN))?;
+        let Some(promise) = promise else { return Ok(()) };
+        if let Some(remark) = promise.remark {
+            writeln!(out, "{}", style.wrap(remark, 2, 2))?;
         }
-        if let Some(expected) =
-            promise.and_then(|promise| promise.expected).filter(|_| self.options.levels.is_empty())
-        {
-            writeln!(out, "  {:<width$}{expected}", "expected", width = COLUMN - 2)?;
+        if let Some(level) = promise.expected {
+            let text = format!("Known to give {level} (not promised): {}.", known_word(checked, level));
+            writeln!(out, "{}", style.wrap(&text, 0, 2))?;
         }
         Ok(())
     }
@@ -149,6 +175,7 @@ impl<'o> Answer<'o> {
                 .map(|judged| json!({ "level": judged.level.name(), "verdict": verdict_word(judged) }))
                 .collect::<Vec<_>>(),
             "check": check,
+            "headline": checked.as_ref().map(|checked| checked.report().sentence()),
             "check_failed": failure.as_ref().map(ToString::to_string),
             "check_ms": checked.as_ref().map(|checked| units::milliseconds(checked.time)),
         }))
@@ -163,15 +190,23 @@ fn paint_within(out: &mut Screen<'_>, tone: Tone, part: &str, line: &str) -> io:
     writeln!(out, "{after}")
 }
 
-fn tone_and_word(judged: &Judged) -> (Tone, String) {
-    match judged.decision {
-        Decision::Holds => (Tone::Good, "holds".into()),
-        Decision::Violated => (Tone::Bad, "violated".into()),
-        Decision::Undecided(Obstacle::Definition(_)) => (
-            Tone::Unsure,
-            "not decided: there is no engine for it yet; single reads show nothing that it forbids".into(),
-        ),
-        Decision::Undecided(_) => (Tone::Unsure, "undecided".into()),
+/// What became of a level that the run is judged by: of a promise, or of a level that the user named.
+fn tone_and_word(judged: &Judged, nothing: Option<&str>, is_asked: bool) -> (Tone, String) {
+    let word = |promise: &str, asked: &str| if is_asked { asked.to_owned() } else { promise.to_owned() };
+    match (judged.decision, nothing) {
+        (Decision::Holds, None) => (Tone::Good, word("Promise kept", "holds")),
+        (Decision::Holds, Some(_)) => (Tone::Unsure, word("Promise not tested", "was not tested")),
+        (Decision::Violated, _) => (Tone::Bad, word("Promise broken", "is violated")),
+        (Decision::Undecided(_), _) => (Tone::Unsure, word("Promise undecided", "is undecided")),
+    }
+}
+
+/// What this run says of a level that is known to hold.
+fn known_word(checked: &Checked, level: LevelId) -> &'static str {
+    match (checked.decision(level), checked.report().nothing_shown()) {
+        (Some(Decision::Holds), None) => "it held",
+        (Some(Decision::Violated), _) => "it did not hold",
+        _ => "not shown by this run",
     }
 }
 
@@ -194,20 +229,39 @@ fn summary_lines(summary: &Summary) -> Vec<String> {
         units::duration(summary.elapsed),
         count(summary.commits_per_second() as u64),
     )];
-    const SHOWN: usize = 3;
-    let reasons: Vec<_> = summary.reasons.iter().take(SHOWN).collect();
-    if !reasons.is_empty() {
-        let reasons = reasons.iter().map(|(reason, times)| format!("{reason} ({})", count(*times)));
-        lines.push(format!("aborted: {}", reasons.collect::<Vec<_>>().join(", ")));
-    }
+    lines.extend(reasons_line("aborted", &summary.reasons));
+    lines.extend(reasons_line("unknown", &summary.unknown_reasons));
+    lines.extend(absent_lines(summary));
     if !summary.events.is_empty() {
         lines.push(events_line(summary));
     }
-    if !summary.has_final_read {
-        lines.push("the final read was aborted each time it was tried".to_owned());
-    }
+    lines.extend(summary.no_final_read.as_ref().map(|reason| format!("no final read: {reason}")));
     lines.extend(summary.remark.clone());
     lines
+}
+
+/// The most frequent reasons.
+fn reasons_line(what: &str, reasons: &[(String, u64)]) -> Option<String> {
+    const SHOWN: usize = 3;
+    let shown = reasons.iter().take(SHOWN);
+    let shown: Vec<_> =
+        shown.map(|(reason, times)| format!("{reason} ({})", units::count(*times as usize))).collect();
+    let others = reasons.len().saturating_sub(SHOWN);
+    let others = if others > 0 { format!(", and {others} other reasons") } else { String::new() };
+    (!shown.is_empty()).then(|| format!("{what}: {}{others}", shown.join(", ")))
+}
+
+/// The clients that never connected, and those that stopped before the end.
+fn absent_lines(summary: &Summary) -> Vec<String> {
+    let line = |was_connected: bool, what: &str| {
+        let absent: Vec<_> =
+            summary.absent.iter().filter(|absent| absent.was_connected == was_connected).collect();
+        let first = absent.first()?;
+        Some(format!("{} {what}: {}", units::counted(absent.len(), "client"), first.reason))
+    };
+    let lines =
+        [line(false, "never connected"), line(true, "lost the connection and could not connect again")];
+    lines.into_iter().flatten().collect()
 }
 
 fn events_line(summary: &Summary) -> String {
@@ -219,6 +273,10 @@ fn events_line(summary: &Summary) -> String {
     format!("nemesis: {}; {} connections lost", counts.join(", "), units::count(summary.reconnects as usize))
 }
 
+fn reasons_json(reasons: &[(String, u64)]) -> Value {
+    reasons.iter().map(|(reason, times)| json!({ "reason": reason, "times": times })).collect()
+}
+
 fn summary_json(summary: &Summary) -> Value {
     let events = summary.events.iter().map(|event| {
         json!({
@@ -227,7 +285,6 @@ fn summary_json(summary: &Summary) -> Value {
             "session": event.session,
         })
     });
-    let reasons = summary.reasons.iter().map(|(reason, times)| json!({ "reason": reason, "times": times }));
     json!({
         "elapsed_ms": units::milliseconds(summary.elapsed),
         "committed": summary.tally.committed,
@@ -235,10 +292,14 @@ fn summary_json(summary: &Summary) -> Value {
         "unknown": summary.tally.unknown,
         "commits_per_second": summary.commits_per_second().round(),
         "connections_lost": summary.reconnects,
-        "aborted_because": reasons.collect::<Vec<_>>(),
+        "aborted_because": reasons_json(&summary.reasons),
         "nemesis": events.collect::<Vec<_>>(),
         "stopped": summary.ended == Ended::Stopped,
-        "final_read": summary.has_final_read,
+        "unknown_because": reasons_json(&summary.unknown_reasons),
+        "never_connected": summary.absent.iter().filter(|absent| !absent.was_connected).count(),
+        "stopped_early": summary.absent.iter().filter(|absent| absent.was_connected).count(),
+        "final_read": summary.no_final_read.is_none(),
+        "no_final_read": summary.no_final_read,
         "remark": summary.remark,
     })
 }

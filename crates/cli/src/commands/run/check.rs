@@ -1,17 +1,24 @@
-//! The history of a run, decided at the promised level and at those above and below it.
+//! The history of a run, decided at the promised level first, then at those around it.
+//!
+//! The exit code depends on the levels that the run is judged by, so these are decided without a limit of their own. A
+//! promised level that another level would have to wait for comes first, and the levels that were not asked for share
+//! the time that the run took ([`Shares`]).
 
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ::run::options::Options;
 use ::run::promises::Promise;
+use history::Index;
 use isoscope::{Answer, Asked, AskedLevel, Check, Decision, LevelId, Limits, Monitor, NotAsked, Witness};
 
+use super::shares::Shares;
 use crate::args::{InputArguments, LimitArguments, ReadingArguments};
 use crate::exit::{Exit, Failure};
 use crate::load::Subject;
 use crate::progress::{Progress, Watched};
-use crate::report::Report;
+use crate::report::shown::{Bar, Shown};
+use crate::report::{OfRun, Report};
 use crate::terminal::visible;
 use crate::watch::watched;
 use crate::{interrupt, level_files, refused};
@@ -22,10 +29,13 @@ pub struct Checked {
     answers: Vec<Answer>,
     not_asked: Vec<NotAsked>,
     witnesses: Vec<Witness>,
+    shown: Shown,
+    /// The database at its setting.
+    database: String,
     /// The levels that the run is judged by; none if nothing is promised and nothing was asked for.
     pub judged: Vec<Judged>,
     /// How long reading and deciding took.
-    pub time: std::time::Duration,
+    pub time: Duration,
 }
 
 /// A level that the run is judged by.
@@ -34,6 +44,22 @@ pub struct Judged {
     pub level: AskedLevel,
     /// The verdict.
     pub decision: Decision,
+}
+
+/// What a check of a run depends on, besides the history.
+pub struct Question<'q> {
+    /// The options of the run.
+    pub options: &'q Options,
+    /// What is promised of the setting.
+    pub promise: Option<Promise>,
+    /// The database at its setting, for sentences.
+    pub database: String,
+    /// How long the run took: the levels that were not asked for share as much.
+    pub run_time: Duration,
+    /// The limits that the user set.
+    pub limits: &'q LimitArguments,
+    /// Whether violations are shrunk.
+    pub with_witnesses: bool,
 }
 
 impl Checked {
@@ -45,36 +71,30 @@ impl Checked {
             not_asked: self.not_asked.clone(),
             stats: None,
             witnesses: self.witnesses.clone(),
+            shown: self.shown.clone(),
+            run: Some(OfRun {
+                subject: self.database.clone(),
+                judged: self.judged.iter().map(|judged| judged.level.clone()).collect(),
+            }),
         }
     }
 
     /// The exit code: that of the levels that the run is judged by.
     pub fn exit(&self) -> Exit {
-        if self.judged.is_empty() {
-            return self.report().exit();
-        }
-        let any = |wanted: fn(&Judged) -> bool| self.judged.iter().any(wanted);
-        if any(|judged| judged.decision == Decision::Violated) {
-            Exit::Violated
-        } else if any(|judged| judged.decision != Decision::Holds) {
-            Exit::Undecided
-        } else {
-            Exit::Holds
-        }
+        self.report().exit()
+    }
+
+    /// The verdict for a level, if it was asked.
+    pub fn decision(&self, level: LevelId) -> Option<Decision> {
+        let answer = self.answers.iter().find(|answer| answer.level.shipped() == Some(level));
+        answer.map(|answer| answer.decision)
     }
 }
 
 /// Reads the history and decides.
-pub fn check(
-    file: &Path,
-    options: &Options,
-    promise: Option<Promise>,
-    limits: &LimitArguments,
-    progress: &Progress,
-    with_witnesses: bool,
-) -> Result<Checked, Failure> {
+pub fn check(file: &Path, question: &Question<'_>, progress: &Progress) -> Result<Checked, Failure> {
     let started = Instant::now();
-    let limits = limits.start()?;
+    let limits = question.limits.start()?;
     progress.set("reading the history");
     let late = |limit| {
         progress.end();
@@ -82,56 +102,85 @@ pub fn check(
         let file = visible(&file.display().to_string());
         Err(Failure::Limit(format!("{sentence} while {stage}; the recording is in {file}")))
     };
-    let (subject, report, witnesses) =
-        watched(&limits, late, |_| decide(file, options, promise, &limits, progress, with_witnesses))?;
-    let judged = judged(options, promise, &report.answers);
-    let (answers, not_asked) = (report.answers, report.not_asked);
-    Ok(Checked { subject, answers, not_asked, witnesses, judged, time: started.elapsed() })
+    let checked = watched(&limits, late, |_| decide(file, question, &limits, progress))?;
+    Ok(Checked { time: started.elapsed(), ..checked })
 }
 
 fn decide(
     file: &Path,
-    options: &Options,
-    promise: Option<Promise>,
+    question: &Question<'_>,
     limits: &Limits,
     progress: &Progress,
-    with_witnesses: bool,
-) -> Result<(Subject, isoscope::Report, Vec<Witness>), Failure> {
+) -> Result<Checked, Failure> {
     let reading = ReadingArguments { format: None, initial_transaction: false, input_limit: None };
     let subject = Subject::read(&InputArguments { history: file.to_owned(), reading }, limits)?;
-    let monitor = Watched::new(limits, progress);
+    let index = Index::of(&subject.history);
+    let watched = Watched::new(limits, progress);
+    let first = question.first();
+    let monitor = Shares::new(&watched, &first, question.time_for_others());
     let check = Check::new(&subject.history)
-        .levels(asked_levels(options, promise)?)
+        .index(&index)
+        .levels(question.asked()?)
         .monitor(&monitor)
-        .seed(options.shape.seed)
+        .seed(question.options.shape.seed)
+        .first(first.iter().copied())
         .skews(false);
     let decided = interrupt::while_deciding(|| {
         let report = check.run()?;
+        let with_witnesses = question.with_witnesses;
         let witnesses = if with_witnesses { check.witnesses(&report.answers)? } else { Vec::new() };
         Ok((report, witnesses))
     });
     let (report, witnesses) = decided.map_err(|error| refused::failure(&subject, error))?;
-    Ok((subject, report, witnesses))
+    Ok(Checked {
+        shown: Shown::of(&subject.history, &index, Bar::ClientsMeet),
+        judged: question.judged(&report.answers),
+        answers: report.answers,
+        not_asked: report.not_asked,
+        witnesses,
+        database: question.database.clone(),
+        time: Duration::ZERO,
+        subject,
+    })
 }
 
-/// What to ask: what the user named; else the promised level with those above and below it; else everything.
-fn asked_levels(options: &Options, promise: Option<Promise>) -> Result<Asked, Failure> {
-    if !options.levels.is_empty() {
-        return level_files::asked(&options.levels);
+impl Question<'_> {
+    /// What to ask: what the user named; else the promised level and all that an engine decides; else everything.
+    fn asked(&self) -> Result<Asked, Failure> {
+        if !self.options.levels.is_empty() {
+            return level_files::asked(&self.options.levels);
+        }
+        let Some(promise) = self.promise else { return Ok(Asked::default()) };
+        Ok(LevelId::with_engine().chain([promise.level]).collect())
     }
-    let Some(promise) = promise else { return Ok(Asked::default()) };
-    let centre: Vec<LevelId> = [promise.level].into_iter().chain(promise.expected).collect();
-    let is_near = |level: &LevelId| centre.iter().any(|near| near.implies(*level) || level.implies(*near));
-    Ok(LevelId::with_engine().filter(is_near).chain([promise.level]).collect())
-}
 
-/// The levels that the run is judged by: those that the user named, or the promised one.
-fn judged(options: &Options, promise: Option<Promise>, answers: &[Answer]) -> Vec<Judged> {
-    let is_judged = |answer: &&Answer| match promise {
-        _ if !options.levels.is_empty() => true,
-        Some(promise) => answer.level.shipped() == Some(promise.level),
-        None => false,
-    };
-    let judged = answers.iter().filter(is_judged);
-    judged.map(|answer| Judged { level: answer.level.clone(), decision: answer.decision }).collect()
+    /// The levels that are decided first, the judged one last. A level that is known to hold is asked before it: where it
+    /// holds, the promised one does too, and real time makes it much easier to decide.
+    fn first(&self) -> Vec<LevelId> {
+        let Some(judged) = self.judged_level() else { return Vec::new() };
+        let known = self.promise.and_then(|promise| promise.expected);
+        known.into_iter().filter(|known| *known != judged).chain([judged]).collect()
+    }
+
+    /// The promised level, unless the user named levels.
+    fn judged_level(&self) -> Option<LevelId> {
+        self.promise.filter(|_| self.options.levels.is_empty()).map(|promise| promise.level)
+    }
+
+    /// The levels that the run is judged by, with their verdicts: those that the user named, or the promised one.
+    fn judged(&self, answers: &[Answer]) -> Vec<Judged> {
+        let is_judged = |answer: &&Answer| {
+            !self.options.levels.is_empty()
+                || answer.level.shipped().is_some_and(|level| Some(level) == self.judged_level())
+        };
+        let judged = answers.iter().filter(is_judged);
+        judged.map(|answer| Judged { level: answer.level.clone(), decision: answer.decision }).collect()
+    }
+
+    /// How long the levels may take together that the exit code does not depend on; a limit of the user's own is all
+    /// that counts.
+    fn time_for_others(&self) -> Option<Duration> {
+        const LEAST: Duration = Duration::from_secs(5);
+        self.limits.time_limit.is_none().then(|| self.run_time.max(LEAST))
+    }
 }

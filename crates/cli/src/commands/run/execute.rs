@@ -1,19 +1,21 @@
 //! One run: opens the database, starts its server if it is asked to, drives, records, and has it checked.
 
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use ::run::options::Options;
 use ::run::promises::{Promise, promise};
 use ::run::server::Server;
-use ::run::{Control, Job, RunError, Summary, open_with_patience};
+use ::run::{Control, Job, Pace, RunError, Summary, open_with_patience};
 use databases::{Database, Description, Setting, Url};
 use formats::Temporary;
 use history::Datum;
 use isoscope::units;
 use record::Recorder;
 
-use super::check::{self, Checked};
+use super::super::probe::text::short_version;
+use super::check::{self, Checked, Question};
 use crate::args::LimitArguments;
 use crate::exit::Failure;
 use crate::progress::Progress;
@@ -52,15 +54,25 @@ pub fn execute(
     let setting = options.choose_setting(database.as_ref()).map_err(Failure::new)?;
     let promise = promise(&description.product, &setting.name);
     let workload = options.build().map_err(Failure::new)?;
+    ::run::check_abilities(database.as_ref(), workload.as_ref()).map_err(not_run)?;
     let claim = ::run::claim(database.as_ref(), workload.as_ref()).map_err(not_run)?;
     let job = options.job(database.as_ref(), &setting, workload.as_ref(), &claim);
     let recording = options.records.then(|| record(options, &description, &setting)).transpose()?;
     let (out, recorder) = recording.unzip();
-    let summary = drive(&job, recorder.as_ref(), server.as_mut(), &progress)?;
+    let summary = drive(&job, recorder.as_ref(), server.as_mut(), &progress)
+        .map_err(|failure| with_recording(failure, out.as_deref()))?;
     drop((claim, server));
     let (checked, failure) = match &out {
         Some(out) if options.checks => {
-            match check::check(out, options, promise, limits, &progress, with_witnesses) {
+            let question = Question {
+                options,
+                promise,
+                database: subject(&description, &setting),
+                run_time: summary.elapsed,
+                limits,
+                with_witnesses,
+            };
+            match check::check(out, &question, &progress) {
                 Ok(checked) => (Some(checked), None),
                 Err(failure) => (None, Some(failure)),
             }
@@ -70,6 +82,12 @@ pub fn execute(
     // Until here no other run could write to the file that was checked.
     drop((recorder, progress));
     Ok(Executed { description, setting, promise, summary, out, checked, failure })
+}
+
+/// The database at its setting, as a sentence names it: `MariaDB 10.11.14 at repeatable-read`.
+fn subject(description: &Description, setting: &Setting) -> String {
+    let short = short_version(&description.version);
+    visible(&format!("{} {short} at {}", description.product, setting.name))
 }
 
 fn start_server(options: &Options) -> Result<Option<Server>, Failure> {
@@ -156,7 +174,10 @@ fn drive(
     server: Option<&mut Server>,
     progress: &Progress,
 ) -> Result<Summary, Failure> {
-    let control = Control { is_stopped: &interrupt::is_asked, progress: &|now| progress.set(&sentence(now)) };
+    let control = Control {
+        is_stopped: &interrupt::is_asked,
+        progress: &|now| progress.set_share(&sentence(now), share(&job.pace, now)),
+    };
     progress.set("creating the tables");
     let summary = interrupt::while_deciding(|| ::run::run(job, recorder, server, &control));
     // Whoever ends a run still wants to know what it showed.
@@ -164,8 +185,28 @@ fn drive(
     summary.map_err(not_run)
 }
 
+/// Names the recording of a run that failed: what it holds can still be checked.
+fn with_recording(failure: Failure, out: Option<&Path>) -> Failure {
+    match (failure, out) {
+        (Failure::Message(reason), Some(out)) => {
+            let out = visible(&out.display().to_string());
+            Failure::new(format!("{reason}; what was recorded until then is in {out}"))
+        }
+        (failure, _) => failure,
+    }
+}
+
 fn not_run(error: RunError) -> Failure {
     Failure::new(visible(&error.to_string()))
+}
+
+/// How much of a run is done: of its transactions or of its time, whichever is further.
+fn share(pace: &Pace, now: &::run::Progress) -> Option<(f64, Duration)> {
+    let done = (now.tally.committed + now.tally.unknown) as f64;
+    let of_transactions = pace.transactions.map(|all| done / (all.max(1) as f64));
+    let of_time = pace.duration.map(|all| now.elapsed.as_secs_f64() / all.as_secs_f64().max(1e-9));
+    let share = of_transactions.into_iter().chain(of_time).reduce(f64::max)?;
+    Some((share, now.elapsed))
 }
 
 fn sentence(now: &::run::Progress) -> String {

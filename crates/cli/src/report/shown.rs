@@ -1,0 +1,98 @@
+//! How much a history could have shown: a verdict `holds` about transactions that never met says nothing.
+//!
+//! Two bars. A file that is checked shows something if one committed transaction read a key that another transaction
+//! wrote: without such a read no level can be violated. A run is a test of clients that work at the same time, so two of
+//! them must have met. Where there are predicates, pairs are not counted, and a committed transaction is enough.
+
+use history::{History, Index, Outcome, SessionId, TxnId};
+use isoscope::Chances;
+
+/// The name of the session in which a run reads everything at its end.
+pub const FINAL_READ: &str = "final read";
+
+/// What a history must have in it to count as a test.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bar {
+    /// A committed transaction read what another transaction may have written.
+    ReadsOthers,
+    /// Two committed transactions of different clients, which may have overlapped, touched the same key.
+    ClientsMeet,
+}
+
+/// How much a history could have shown.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// The pairs of transactions in which an anomaly would have been visible; `None` where they are not counted.
+    pub chances: Option<Chances>,
+    /// Why nothing could have been shown, as a clause; `None` if something could.
+    pub nothing: Option<&'static str>,
+}
+
+impl Shown {
+    /// For a check that ended before pairs could be counted.
+    pub fn not_counted() -> Self {
+        Self { chances: None, nothing: None }
+    }
+
+    /// Looks at a history.
+    pub fn of(history: &History, index: &Index, bar: Bar) -> Self {
+        let chances = (!history.has_predicates()).then(|| Chances::of(history, index));
+        Self { nothing: nothing(history, index, bar, chances.as_ref()), chances }
+    }
+}
+
+fn nothing(history: &History, index: &Index, bar: Bar, chances: Option<&Chances>) -> Option<&'static str> {
+    let is_client = |&txn: &TxnId| history.outcome(txn) == Outcome::Committed && !is_final(history, txn);
+    let committed: Vec<TxnId> = history.txns().filter(is_client).collect();
+    if committed.is_empty() {
+        return Some("no transaction committed");
+    }
+    let chances = chances?;
+    match bar {
+        Bar::ReadsOthers if !committed.iter().any(|&txn| reads_another(index, txn)) => {
+            Some("no committed transaction read a key that another one wrote")
+        }
+        Bar::ClientsMeet if chances.is_without_conflicts() => {
+            Some("no two clients touched the same key at the same time")
+        }
+        _ => None,
+    }
+}
+
+fn reads_another(index: &Index, txn: TxnId) -> bool {
+    let is_written_by_another = |key| {
+        let mut writes = index.writes_to(key).iter();
+        writes.any(|&write| index.writes()[write as usize].txn != txn)
+    };
+    index.reads()[index.reads_of(txn)].iter().any(|read| is_written_by_another(read.key))
+}
+
+fn is_final(history: &History, txn: TxnId) -> bool {
+    is_final_read(history, history.session_of(txn))
+}
+
+/// Whether a session is the final read of a run rather than a client.
+pub fn is_final_read(history: &History, session: SessionId) -> bool {
+    history.session_name(session).is_some_and(|name| name == FINAL_READ.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nothing_in(text: &str, bar: Bar) -> Option<&'static str> {
+        let history = formats::notation::parse(text).unwrap();
+        Shown::of(&history, &Index::of(&history), bar).nothing
+    }
+
+    #[test]
+    fn a_history_without_a_meeting_shows_nothing() {
+        let nobody = "no transaction committed";
+        assert_eq!(nothing_in("a: {w(x)=1} abort\n", Bar::ReadsOthers), Some(nobody));
+        assert_eq!(nothing_in("a: r(x)=0 w(y)=1\n", Bar::ReadsOthers).unwrap().split(' ').next(), Some("no"));
+        let alone = "a: {w(x)=1} {r(x)=1}\n";
+        assert_eq!(nothing_in(alone, Bar::ReadsOthers), None);
+        assert!(nothing_in(alone, Bar::ClientsMeet).is_some());
+        assert_eq!(nothing_in("a: w(x)=1\nb: r(x)=1\n", Bar::ClientsMeet), None);
+    }
+}
