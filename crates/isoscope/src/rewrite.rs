@@ -77,7 +77,7 @@ fn add_op(builder: &mut Builder, history: &History, id: OpId, op: Op<'_>) {
 fn name_of(history: &History, txn: TxnId, place: usize, count: usize) -> Datum {
     match count {
         1 => history.txn_name(txn).unwrap_or(Datum::Int(i64::from(txn.0) + 1)),
-        _ => Datum::Str(format!("{}.{}", history.txn_label(txn), place + 1).into()),
+        _ => Datum::Symbol(format!("{}.{}", history.txn_label(txn), place + 1).into()),
     }
 }
 

@@ -17,6 +17,7 @@ use certify::text::saturate;
 use rustc_hash::FxHashMap;
 
 use crate::core_of;
+use crate::forced;
 use crate::known::Known;
 use crate::paths;
 use crate::sorted::Pairs;
@@ -77,7 +78,7 @@ pub(crate) fn decide(facts: &Facts, plan: &Plan, certain: &[u32], options: &Opti
     certain.iter().for_each(|&node| is_certain[node as usize] = true);
     let known = match Known::new(facts, plan, certain) {
         Ok(known) => known,
-        Err(cycle) => return core_of::smallest(facts, plan, cycle_nodes(facts, cycle)),
+        Err(cycle) => return core_of::smallest(facts, plan, cycle_nodes(facts, &is_certain, cycle)),
     };
     let mut search = Search {
         facts,
@@ -104,12 +105,11 @@ pub(crate) fn decide(facts: &Facts, plan: &Plan, certain: &[u32], options: &Opti
 }
 
 /// The nodes of a cycle, with those whose lists show its pairs.
-fn cycle_nodes(facts: &Facts, cycle: Vec<u32>) -> Vec<u32> {
+fn cycle_nodes(facts: &Facts, is_certain: &[bool], cycle: Vec<u32>) -> Vec<u32> {
     let mut nodes = cycle.clone();
     for (place, &from) in cycle.iter().enumerate() {
         let to = cycle[(place + 1) % cycle.len()];
-        let told = facts.told().iter().filter(|&&(first, second, _)| (first, second) == (from, to));
-        nodes.extend(told.map(|&(.., by)| by).take(1));
+        nodes.extend(forced::teller(facts, is_certain, from, to));
     }
     nodes
 }
@@ -120,8 +120,7 @@ fn guess(facts: &Facts, plan: &Plan, options: &Options<'_>) -> Vec<u32> {
     let is_in = vec![true; facts.node_count()];
     let source: Vec<u32> =
         (0..facts.reads().len()).map(|read| facts.only_source(read).unwrap_or(INITIAL)).collect();
-    let pairs =
-        Pairs::new(facts.node_count(), |add| crate::forced::visit_known(facts, plan, &is_in, &source, add));
+    let pairs = Pairs::new(facts.node_count(), |add| forced::visit_known(facts, plan, &is_in, &source, add));
     let order = match options.priority.is_empty() {
         true => pairs.order(&nodes),
         false => pairs.order_by(&nodes, |node| options.priority[node as usize]),
@@ -152,7 +151,7 @@ impl Search<'_> {
                 (1..self.facts.node_count() as u32).filter(|&node| is_in[node as usize]).collect();
             let decided = self.decided_pairs(&is_in);
             let pairs = Pairs::new(self.facts.node_count(), |add| {
-                crate::forced::visit_known(self.facts, self.plan, &is_in, &source, add);
+                forced::visit_known(self.facts, self.plan, &is_in, &source, add);
                 decided.iter().for_each(|&(from, to)| add(from, to));
             });
             match pairs.order_by(&nodes, |node| u64::from(self.guess[node as usize])) {

@@ -48,7 +48,7 @@ pub(crate) fn decide(
             Ok(order) => order,
             Err(left) => {
                 let cycle = pairs.cycle(&left);
-                return Outcome::Contradiction(nodes_of(facts, plan, &witness, &forced, &cycle));
+                return Outcome::Contradiction(nodes_of(facts, plan, (&witness, &is_in), &forced, &cycle));
             }
         };
         witness = Witness::new(facts, order, source.clone());
@@ -102,11 +102,17 @@ pub(crate) fn visit_known(
     told.for_each(|&(from, to, _)| add(from, to));
 }
 
+/// A node that is taken as committed and whose list shows a pair.
+pub(crate) fn teller(facts: &Facts, is_in: &[bool], from: u32, to: u32) -> Option<u32> {
+    let told = facts.told().iter().filter(|&&(first, second, _)| (first, second) == (from, to));
+    told.map(|&(.., by)| by).find(|&by| is_in[by as usize])
+}
+
 /// The nodes of a cycle, and those that its forced pairs rest on.
 fn nodes_of(
     facts: &Facts,
     plan: &Plan,
-    witness: &Witness,
+    (witness, is_in): (&Witness, &[bool]),
     forced: &FxHashMap<(u32, u32), Hit>,
     cycle: &[u32],
 ) -> Vec<u32> {
@@ -117,8 +123,7 @@ fn nodes_of(
             let reader = facts.reader(hit.read as usize);
             nodes.extend(nodes_of_hit(facts, plan, witness, hit, reader));
         }
-        let told = facts.told().iter().filter(|&&(first, second, _)| (first, second) == (from, to));
-        nodes.extend(told.map(|&(.., by)| by).take(1));
+        nodes.extend(teller(facts, is_in, from, to));
     }
     nodes.retain(|&node| node != INITIAL);
     nodes.sort_unstable();

@@ -21,6 +21,8 @@ pub(crate) struct Known {
     /// much to keep.
     seen: Vec<u32>,
     width: usize,
+    /// Whether each node surely committed, so that what its lists show is known.
+    is_certain: Vec<bool>,
 }
 
 impl Known {
@@ -41,7 +43,7 @@ impl Known {
             }
             session[node as usize] = width as u32 - 1;
         }
-        let mut known = Self { session, seen: Vec::new(), width };
+        let mut known = Self { session, seen: Vec::new(), width, is_certain: is_in };
         if count * width <= MOST_ENTRIES {
             known.seen = vec![0; count * width];
             order.iter().for_each(|&node| pairs.after(node).iter().for_each(|&next| known.join(node, next)));
@@ -72,7 +74,7 @@ impl Known {
             }
             let reads = facts.reads_of(node).filter_map(|read| facts.only_source(read));
             let reads = reads.filter(|&from| from != INITIAL && plan.reads_from).map(|from| (from, None));
-            let told = facts.told().iter().filter(|&&(_, to, _)| to == node);
+            let told = facts.told().iter().filter(|&&(_, to, by)| to == node && self.is_certain[by as usize]);
             let told = told.map(|&(from, _, by)| (from, Some(by)));
             let session = (facts.session_start(node)..node).next_back().filter(|_| plan.session);
             let session = session.map(|before| (before, None));
