@@ -68,7 +68,8 @@ pub fn check_facts(facts: &Facts, level: &Level, certificate: &TextCertificate) 
             nodes.sort_unstable();
             nodes.dedup();
             let is_unexplained = |&(node, _): &(u32, OpId)| nodes.binary_search(&node).is_ok();
-            if !plan.one_source && facts.unexplained().iter().any(is_unexplained) {
+            let is_proof = facts.has_sure_sources() && !plan.one_source;
+            if is_proof && facts.unexplained().iter().any(is_unexplained) {
                 return Ok(());
             }
             check_contradiction(&facts.restricted(nodes), level, &plan)

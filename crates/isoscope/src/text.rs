@@ -97,9 +97,9 @@ fn decide_at_any_size(
     let started = Instant::now();
     let (Ok(plan), Ok(facts)) = (Plan::of(level), question.facts()) else { return Ok(None) };
     if let Some(&(node, op)) = facts.unexplained().first() {
-        return match plan.one_source {
-            true => Ok(None),
-            false => unexplained(question, facts, level, name, (node, op)).map(Some),
+        return match facts.has_sure_sources() && !plan.one_source {
+            false => Ok(None),
+            true => unexplained(question, facts, level, name, (node, op)).map(Some),
         };
     }
     let priority = match serial_order(question, facts, known)? {

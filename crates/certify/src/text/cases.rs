@@ -33,7 +33,7 @@ pub enum Assumed {
 #[derive(Clone, Debug)]
 pub enum Refutation {
     /// What is certain contradicts itself: the facts, and the cycle.
-    Cycle(Facts, Vec<Forced>),
+    Cycle(Box<Facts>, Vec<Forced>),
     /// One of these is true, and each is refuted; a transaction that cannot have aborted needs no more.
     Cases(Vec<(Assumed, Option<Refutation>)>),
 }
@@ -47,7 +47,7 @@ pub fn refute(facts: &Facts, plan: &Plan) -> Option<Refutation> {
 fn refute_within(facts: &Facts, plan: &Plan, left: &mut usize) -> Option<Refutation> {
     *left = left.checked_sub(1)?;
     if let Some(cycle) = saturate::contradiction(facts, plan) {
-        return Some(Refutation::Cycle(facts.clone(), cycle));
+        return Some(Refutation::Cycle(Box::new(facts.clone()), cycle));
     }
     let mut cases = Vec::new();
     for (assumed, facts) in split(facts, plan)? {

@@ -10,7 +10,7 @@
 
 mod collect;
 
-use history::{History, Op, OpId, Outcome, TxnId};
+use history::{History, KeyId, Op, OpId, Outcome, TxnId};
 
 use crate::{Flaw, Place};
 use collect::Collected;
@@ -59,6 +59,8 @@ pub struct Facts {
     listed: Vec<(u32, u32)>,
     /// Reads that no possible transaction explains, and reads that contradict their own transaction.
     unexplained: Vec<(u32, OpId)>,
+    /// Whether such a read is a proof: not where ranges or unknown initial values leave open what there was at first.
+    has_sure_sources: bool,
 }
 
 impl Facts {
@@ -79,6 +81,9 @@ impl Facts {
                 collected.unexplained.iter().filter(is_open).map(|&(node, _)| node).collect();
             if dropped.is_empty() {
                 facts.take(history, collected, &is_impossible);
+                facts.has_sure_sources = !history.has_ranges()
+                    && (0..history.keys().len())
+                        .all(|key| history.initial().value_of(KeyId::from_index(key)).is_some());
                 return Ok(facts);
             }
             // What an unknown transaction read cannot have been if it committed: so it did not.
@@ -259,6 +264,11 @@ impl Facts {
         let start = self.listed.partition_point(|&(known, _)| known < reader);
         let end = self.listed.partition_point(|&(known, _)| known <= reader);
         &self.listed[start..end]
+    }
+
+    /// Whether a read that nothing explains is a proof that no level with committed sources holds.
+    pub fn has_sure_sources(&self) -> bool {
+        self.has_sure_sources
     }
 
     /// Reads of committed transactions that nothing explains, whatever the order.

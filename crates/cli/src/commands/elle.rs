@@ -133,11 +133,14 @@ enum Output {
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Assumption {
     /// Each key is linearizable: its versions are in the order of real time
-    LinearizableKeys,
+    #[value(name = "linearizable-keys")]
+    Linearizable,
     /// Each key is sequentially consistent: its versions are in the order of each session
-    SequentialKeys,
+    #[value(name = "sequential-keys")]
+    Sequential,
     /// A transaction replaces the version of a key that it read
-    WfrKeys,
+    #[value(name = "wfr-keys")]
+    WritesFollowReads,
 }
 
 /// A demand that can be left out.
@@ -149,9 +152,9 @@ enum Demand {
 /// What is assumed, from the names.
 pub fn assumptions(named: &[Assumption]) -> Assumptions {
     Assumptions {
-        writes_follow_reads: named.contains(&Assumption::WfrKeys),
-        sequential_keys: named.contains(&Assumption::SequentialKeys),
-        linearizable_keys: named.contains(&Assumption::LinearizableKeys),
+        writes_follow_reads: named.contains(&Assumption::WritesFollowReads),
+        sequential_keys: named.contains(&Assumption::Sequential),
+        linearizable_keys: named.contains(&Assumption::Linearizable),
     }
 }
 
