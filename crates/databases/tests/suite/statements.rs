@@ -1,7 +1,8 @@
 //! Every kind of statement, in transactions that commit and that do not; and failures by their meaning.
 
 use databases::{
-    Answer, Comparison, Database, FailureKind, Setting, Statement, StatementKind, Where, list_elements,
+    Answer, Comparison, Database, FailureKind, Session, Setting, Statement, StatementKind, Where,
+    list_elements,
 };
 use history::{Bound, Datum};
 
