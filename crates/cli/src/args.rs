@@ -9,8 +9,8 @@ use formats::{Format, Input, ReadOptions};
 use isoscope::{Limits, units};
 
 use crate::commands::{
-    batch, certify, check, compare, completions, convert, demo, diff, elle, explain, generate, levels, man, probe,
-    run, shrink, stats, synth,
+    batch, certify, check, compare, completions, convert, demo, diff, elle, explain, generate, levels, man,
+    probe, run, shrink, stats, synth,
 };
 use crate::exit::Failure;
 use crate::interrupt;

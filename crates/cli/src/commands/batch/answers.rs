@@ -73,7 +73,9 @@ impl Answers {
 
     fn not_an_answer(&self, line: usize) -> Failure {
         let file = self.path.display();
-        Failure::new(format!("{file}: line {line} is not an answer of isoscope; choose another file with --output"))
+        Failure::new(format!(
+            "{file}: line {line} is not an answer of isoscope; choose another file with --output"
+        ))
     }
 
     /// An answer is kept only if it is the answer to the same question.

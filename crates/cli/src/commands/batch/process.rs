@@ -24,9 +24,9 @@ impl Children {
     /// The answer about a history; a check that failed is an answer too.
     pub fn check(&self, path: &Path, words: &[OsString]) -> Value {
         let answered = self.answer(path, words);
-        answered.unwrap_or_else(|error| {
-            json!({ "history": { "file": path.display().to_string() }, "error": error })
-        })
+        answered.unwrap_or_else(
+            |error| json!({ "history": { "file": path.display().to_string() }, "error": error }),
+        )
     }
 
     /// Ends all processes.
@@ -49,8 +49,7 @@ impl Children {
     fn run(&self, path: &Path, words: &[OsString]) -> io::Result<(Vec<u8>, Vec<u8>, ExitStatus)> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(words).arg("--").arg(path).process_group(0);
-        let mut child =
-            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let child = Arc::new(Mutex::new(child));
         lock(&self.running).push(Arc::clone(&child));
