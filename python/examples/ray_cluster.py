@@ -27,7 +27,7 @@ WORKERS = 2
 
 def ray_map(task: Callable[[Any], Any], batches: Iterable[Any]) -> Iterator[Any]:
     """A `map` on Ray that gives results as they come; a batch whose worker died is run again."""
-    remote = ray.remote(max_retries=5)(task)
+    remote = ray.remote(max_retries=5)(lambda batch: task(batch))
     running = [remote.remote(batch) for batch in batches]
     while running:
         (done,), running = ray.wait(running)
