@@ -27,7 +27,7 @@ WORKERS = 2
 
 def ray_map(task: Callable[[Any], Any], batches: Iterable[Any]) -> Iterator[Any]:
     """A `map` on Ray that gives results as they come; a batch whose worker died is run again."""
-    remote = ray.remote(max_retries=5)(task)
+    remote = ray.remote(max_retries=5)(lambda batch: task(batch))
     running = [remote.remote(batch) for batch in batches]
     while running:
         (done,), running = ray.wait(running)
@@ -67,7 +67,7 @@ def timed(ask: Callable[[], list[dict]]) -> tuple[list[tuple], float]:
 def with_a_killed_worker(paths: list[str]) -> list[dict]:
     """Checks the files, and kills a worker process after the first answers."""
     rows = []
-    pids = ray.get([ray.remote(os.getpid).remote() for _ in range(20 * WORKERS)])
+    pids = ray.get([ray.remote(lambda: os.getpid()).remote() for _ in range(20 * WORKERS)])
     for row in isoscope.check_files(paths, LEVELS, map=ray_map, batch_bytes=1 << 20):
         rows.append(row)
         if pids:

@@ -33,6 +33,7 @@ The project's chores.
   cargo xtask licences                only the licence check
   cargo xtask browser                 headless Chromium and axe-core, for the tests of the HTML report
   cargo xtask wheel                   the Python package as a wheel, in target/wheels
+      --test                            instead: its lints and tests, which `cargo xtask test` runs too
   cargo xtask services [start|stop|status|kill] [postgres|mariadb|galera|SERVER ...]
                                       throw-away database servers on loopback ports
 
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         Some((&"licences", [])) => licences::check(true),
         Some((&"browser", [])) => browser::prepare(),
         Some((&"wheel", [])) => wheel::run(),
+        Some((&"wheel", ["--test"])) => wheel::test(&[]),
         Some((&"services", words)) => services::run(words),
         None | Some((&("help" | "--help" | "-h"), _)) => {
             println!("{HELP}{}", bench::SUITES.join(", "));
