@@ -1,8 +1,9 @@
 //! `cargo xtask wheel`: the Python package as a wheel; and its tests in a fresh virtual environment.
 //!
 //! maturin and what the tests need come from the registry of Python packages into virtual environments below
-//! `target/python`. The wheel of the tests is built as the tests of Rust are, so that it takes their compiled crates over;
-//! the wheel for users is a release build, for any Linux since 2014.
+//! `target/python`. The wheel of the tests is a development build: it shares the compiled dependencies with the tests of
+//! Rust, and compiles the project's own crates once more, because the package is a workspace of its own. The wheel for
+//! users is a release build, for any Linux since 2014.
 
 use std::fs;
 use std::path::{Path, PathBuf};

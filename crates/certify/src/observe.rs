@@ -346,17 +346,24 @@ pub(crate) fn refuse_unsupported(history: &History, level: &Level) -> Result<(),
     if let Some(op) = Stories::refusal(history) {
         return Err(unsupported_predicate(op));
     }
-    if level.core != crate::Core::Prefix {
-        return Ok(());
-    }
-    let is_of_list = |op: &Op<'_>| matches!(op, Op::ReadList { list: Some(_), .. } | Op::Append { .. });
-    match live_ops(history).find(|(.., op)| is_of_list(op)) {
-        Some((_, id, _)) => {
+    match first_list_under_prefix(history, level) {
+        Some(id) => {
             let why = "certificates for lists under prefix consistency are not supported yet";
             Err(Flaw::new(Place::Op(id), why))
         }
         None => Ok(()),
     }
+}
+
+/// Whether there are lists at a level at which two appends to a list may not see each other.
+pub(crate) fn has_lists_under_prefix(history: &History, level: &Level) -> bool {
+    first_list_under_prefix(history, level).is_some()
+}
+
+fn first_list_under_prefix(history: &History, level: &Level) -> Option<OpId> {
+    let is_of_list = |op: &Op<'_>| matches!(op, Op::ReadList { list: Some(_), .. } | Op::Append { .. });
+    let mut live = live_ops(history).filter(|_| level.core == crate::Core::Prefix);
+    live.find(|(.., op)| is_of_list(op)).map(|(_, id, _)| id)
 }
 
 /// Every value that anybody wrote to a key, committed or not, final or not.

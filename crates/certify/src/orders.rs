@@ -19,7 +19,7 @@ use std::collections::HashSet;
 use history::{History, InitialDefault, Op, Outcome, TxnId};
 
 use crate::execution::{Execution, State};
-use crate::observe::live_ops;
+use crate::observe::{has_lists_under_prefix, live_ops};
 use crate::times::{interval, is_before, obliges};
 use crate::{Certificate, Core, Flaw, Level, Node, Place, Rule, Step};
 
@@ -85,7 +85,9 @@ enum Found {
 fn search(history: &History, level: &Level, is_over: &dyn Fn() -> bool) -> Option<Found> {
     let live: Vec<TxnId> = history.txns().filter(|&txn| history.outcome(txn) != Outcome::Aborted).collect();
     let is_small = live.len() <= MOST_TXNS && live.len() * history.keys().len() <= MOST_CELLS;
-    if !is_small || (level.needs_times() && !history.has_times()) {
+    let is_clocked = history.has_times() || !level.needs_times();
+    // What becomes of two appends that do not see each other is not said by prefix consistency.
+    if !is_small || !is_clocked || has_lists_under_prefix(history, level) {
         return None;
     }
     let execution = Execution::new(history).ok()?;

@@ -7,7 +7,7 @@
 use history::{History, InitialDefault, KeyId, Op, Outcome, Stories, TxnId};
 
 use crate::execution::Execution;
-use crate::observe::{Observer, Seen, live_ops, refuse_unsupported, writes};
+use crate::observe::{Observer, Seen, has_lists_under_prefix, live_ops, refuse_unsupported, writes};
 use crate::rows::Rows;
 use crate::store::Store;
 use crate::times::{interval, is_before, obliges};
@@ -31,7 +31,9 @@ pub(crate) fn check(
         check_real_time(history, level, order)?;
     }
     match replay_one_kind(history, level, &places, order) {
-        Err(flaw) if may_mix_kinds(history) => replay_any_mix(history, level, order).map_err(|_| flaw),
+        Err(flaw) if may_mix_kinds(history) && !has_lists_under_prefix(history, level) => {
+            replay_any_mix(history, level, order).map_err(|_| flaw)
+        }
         replayed => replayed,
     }
 }

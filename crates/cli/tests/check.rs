@@ -596,7 +596,7 @@ fn what_is_not_decided_says_why() {
         "a: pw([:foo 1])=7\nb: r(x)=7\n",
         "--level ser,si",
         expect![[r#"
-            h.txt shows nothing: no committed transaction read a key that another one wrote.
+            h.txt is undecided: T1 has a predicate without a meaning: expected one of the operators = != < <= > >= between in is-null like mod and or not matches, with its arguments, found `[:foo 1]` (docs/formats/predicates.md has the grammar).
             h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
 
               undecided  serializable, snapshot-isolation: T1 has a predicate without a meaning: expected one of the operators = != < <= > >= between in is-null like mod and or not matches, with its arguments, found `[:foo 1]` (docs/formats/predicates.md has the grammar)
@@ -648,27 +648,32 @@ fn small_histories_that_mix_kinds_are_decided_by_trying_their_orders() {
         "a: a(x)=1\nb: a(x)=1\nc: r(x)=[1 1]\n",
         "--level ser,si",
         expect![[r#"
-        h.txt: 3 sessions, 3 transactions, 3 operations, 1 key
+            h.txt satisfies serializability.
+            h.txt: 3 sessions, 3 transactions, 3 operations, 1 key
 
-          holds      serializable
-                     and with it snapshot-isolation
-        --- exit 0
-    "#]],
+              holds      serializable
+                         and with it snapshot-isolation
+                         chances: 0 lost updates, 0 read skews, 0 write skews; too little for lost update, write skew
+            --- exit 0
+        "#]],
     );
     check(
         "init *=?\na: p(v > 1)={}\nb: w(x)=2\n",
         "--level ser",
         expect![[r#"
-        h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
+            h.txt satisfies serializability.
+            h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
 
-          holds      serializable
-        --- exit 0
-    "#]],
+              holds      serializable
+                         chances: not counted where there are predicates
+            --- exit 0
+        "#]],
     );
     check(
         "init *=nil\na: i(k)=0\nb: pw(v >= 0)=7 a(l)=1\nc: r(k)=7 r(l)=[]\n",
         "--level ser,si",
         expect![[r#"
+            h.txt violates snapshot isolation: what clients saw contradicts itself.
             h.txt: 3 sessions, 3 transactions, 5 operations, 2 keys
 
               violated   snapshot-isolation: contradiction, 3 transactions
@@ -821,7 +826,8 @@ fn a_level_without_an_engine_is_decided_on_a_large_history_by_what_else_is_known
             h.txt: 2 sessions, 2 transactions, 2 operations, 1 key
 
               holds      causal
-            --- exit 0
+                         chances: 0 lost updates, 0 read skews, 0 write skews
+            --- exit 3
         "#]],
     );
 }
@@ -843,9 +849,11 @@ fn further_levels_of_the_library_are_decided_by_name() {
         "a: w(x)=1\na: r(x)=0\nb: r(x)=1 w(y)=2\nb: r(x)=1\nc: r(y)=2 r(x)=1\n",
         "--level read-your-writes,monotonic-reads,mw,wfr,pram,mav,cursor-stability,consistent-view",
         expect![[r#"
+            h.txt satisfies monotonic-reads and monotonic-writes, not pram.
             h.txt: 3 sessions, 5 transactions, 7 operations, 2 keys
 
               holds      monotonic-reads, monotonic-writes, writes-follow-reads, monotonic-atomic-view, cursor-stability, consistent-view
+                         chances: 0 lost updates, 0 read skews, 0 write skews
               violated   read-your-writes, pram: contradiction, 2 transactions
 
               T1 comes before the initial state: T2 read x from the initial state, although T1 wrote x too and was visible to T2 (T1 is earlier in the session of T2)

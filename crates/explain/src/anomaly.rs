@@ -251,7 +251,7 @@ fn finding_clause(kind: FindingKind) -> &'static str {
         FindingKind::RowOutOfBounds => "a query returned a row outside of its range",
         FindingKind::TombstoneServed => "a deleted row came back",
         FindingKind::RowNotMatching => "a query returned a row that does not match",
-        FindingKind::UnexplainedRow => "a row had contents that no transaction wrote",
+        FindingKind::UnexplainedRow => "what was seen of a row fits nothing that it can have held",
         FindingKind::WrongRowCount => "the number of changed rows is impossible",
     }
 }

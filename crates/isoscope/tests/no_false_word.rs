@@ -201,8 +201,8 @@ fn a_list_in_a_range_is_not_its_transactions_own_write() {
         "init *=nil\na: a(x)=0 r[..]={}\n",
         expect![[r#"
             holds: read-uncommitted
-            violated: session-serializable serializable session-snapshot-isolation snapshot-isolation prefix
-            undecided: parallel-si update-serializable causal update-atomic no-lost-update read-atomic read-committed cut-isolation
+            violated: session-serializable serializable session-snapshot-isolation snapshot-isolation
+            undecided: prefix parallel-si update-serializable causal update-atomic no-lost-update read-atomic read-committed cut-isolation
         "#]],
     );
 }

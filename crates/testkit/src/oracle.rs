@@ -6,8 +6,8 @@
 //! says. What a write by predicate or an append writes depends on what it finds, so nothing is known of a transaction
 //! before it is run; the keys that it wrote in that run are those that count for two writers of a key.
 //!
-//! For prefix, where two writers of a key may overlap, an append replaces the list by the one that the transaction saw,
-//! with its own elements behind it. Recorded versions ascend along the commits of a key, and one version has one place.
+//! For prefix, where two writers of a key may overlap, a list keeps every element: a commit puts what the transaction
+//! appended behind what the list holds then. Recorded versions ascend along the commits of a key, and one version has one place.
 //!
 //! Three prunings, each of which cannot be wrong: an event is placed only after all that must precede it; a commit that
 //! makes the commit of an open writer of the same key impossible is not placed; and a situation (who has begun and what
@@ -213,9 +213,17 @@ impl Search<'_, '_, '_> {
             return None;
         }
         next.placed |= bit((txn, true));
-        let mut writes = effect.writes.iter();
-        let are_right = writes.all(|&(key, cell, version)| next.store[key].overwrite(cell, version));
-        are_right.then_some(next)
+        for &(key, cell, version) in &effect.writes {
+            let appended = effect.appended.iter().find(|(of, _)| *of == key);
+            let cell = match appended.filter(|_| self.level.core == Core::Prefix) {
+                Some((_, elements)) => self.runs.cells.appended(next.store[key].cell, elements)?,
+                None => cell,
+            };
+            if !next.store[key].overwrite(cell, version) {
+                return None;
+            }
+        }
+        Some(next)
     }
 
     /// Whether all that must precede an event was placed, among what is taken as committed.

@@ -13,6 +13,8 @@ use super::store::{Cell, Cells};
 pub(super) struct Effect {
     /// For each key written: what it holds at the end, and the recorded place of that.
     pub writes: Vec<(usize, u16, Option<i64>)>,
+    /// Of these keys, those that were only appended to, with the elements.
+    pub appended: Vec<(usize, Vec<Datum>)>,
     /// Keys that were read from outside, with the recorded place of what was seen.
     pub versions_seen: Vec<(usize, i64)>,
 }
@@ -23,6 +25,7 @@ pub(super) fn run(facts: &Facts<'_>, cells: &mut Cells, txn: &Txn<'_>, state: &[
         facts,
         state: state.iter().map(|&number| cells.get(number).clone()).collect(),
         written: vec![None; state.len()],
+        appended: vec![Some(Vec::new()); state.len()],
         versions_seen: Vec::new(),
     };
     let is_possible = txn.steps.iter().all(|step| run.step(step));
@@ -31,7 +34,13 @@ pub(super) fn run(facts: &Facts<'_>, cells: &mut Cells, txn: &Txn<'_>, state: &[
         let writes = written.filter_map(|(key, version)| {
             version.map(|version| (key, cells.number(run.state[key].clone()), version))
         });
-        Effect { writes: writes.collect(), versions_seen: run.versions_seen }
+        let appended = run
+            .appended
+            .iter()
+            .enumerate()
+            .filter(|(_, elements)| elements.as_ref().is_some_and(|elements| !elements.is_empty()));
+        let appended = appended.map(|(key, elements)| (key, elements.clone().unwrap_or_default()));
+        Effect { writes: writes.collect(), appended: appended.collect(), versions_seen: run.versions_seen }
     })
 }
 
@@ -40,6 +49,8 @@ struct Run<'f, 'h> {
     state: Vec<Cell>,
     /// For each key that the transaction wrote, the recorded place of the last write, if any.
     written: Vec<Option<Option<i64>>>,
+    /// For each key the elements that it appended; `None` if it wrote the key in another way.
+    appended: Vec<Option<Vec<Datum>>>,
     versions_seen: Vec<(usize, i64)>,
 }
 
@@ -111,12 +122,18 @@ impl Run<'_, '_> {
     fn append(&mut self, key: KeyId, value: ValueId, version: Option<i64>) -> bool {
         let Some(mut list) = self.list(key) else { return false };
         list.push(self.value(value));
+        let mut appended = self.appended[key.index()].take();
+        if let Some(elements) = &mut appended {
+            elements.push(self.value(value));
+        }
         self.write(key, Cell::Live(Datum::List(list.into())), version);
+        self.appended[key.index()] = appended;
         true
     }
 
     fn write(&mut self, key: KeyId, cell: Cell, version: Option<i64>) {
         self.state[key.index()] = cell;
+        self.appended[key.index()] = None;
         self.written[key.index()] = Some(version);
     }
 

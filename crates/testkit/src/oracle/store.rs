@@ -54,6 +54,17 @@ impl Cells {
         u16::try_from(place).expect("fewer than 2^16 different contents")
     }
 
+    /// A list with elements behind it; `None` if the cell is no list.
+    pub fn appended(&mut self, number: u16, elements: &[Datum]) -> Option<u16> {
+        let mut list = match self.get(number) {
+            Cell::Absent => Vec::new(),
+            Cell::Live(Datum::List(held)) => held.to_vec(),
+            _ => return None,
+        };
+        list.extend_from_slice(elements);
+        Some(self.number(Cell::Live(Datum::List(list.into()))))
+    }
+
     pub fn get(&self, number: u16) -> &Cell {
         &self.0[usize::from(number)]
     }
