@@ -21,6 +21,9 @@ pub(crate) trait RowStore {
     /// Puts a row in the place of the one that is there, if any.
     fn put(&mut self, table: &Shape, key: &Datum, row: Columns) -> Result<(), Failure>;
 
+    /// Notes that the row which was put last is its list with this element behind it.
+    fn note_append(&mut self, _table: &Shape, _key: &Datum, _element: &str) {}
+
     /// Removes a row that is there.
     fn delete(&mut self, table: &Shape, key: &Datum) -> Result<(), Failure>;
 
@@ -120,12 +123,18 @@ fn append(store: &mut dyn RowStore, shape: &Shape, key: &Datum, value: &Datum) -
         Some(row) => row,
         None => shape.columns.iter().map(|(_, kind)| Shape::empty_value(*kind)).collect(),
     };
-    row[0] = match &row[0] {
+    row[0] = longer_list(&row[0], &element);
+    store.put(shape, key, row)?;
+    store.note_append(shape, key, &element);
+    Ok(Answer::Done)
+}
+
+/// A list, as the text of its elements, with one more element.
+pub(crate) fn longer_list(list: &Datum, element: &str) -> Datum {
+    match list {
         Datum::Str(list) if !list.is_empty() => Datum::str(format!("{list},{element}")),
         _ => Datum::str(element),
-    };
-    store.put(shape, key, row)?;
-    Ok(Answer::Done)
+    }
 }
 
 fn insert(store: &mut dyn RowStore, shape: &Shape, key: &Datum, values: &[Datum]) -> Result<Answer, Failure> {

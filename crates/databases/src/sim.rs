@@ -288,6 +288,10 @@ impl rows::RowStore for InTransaction<'_> {
         self.transaction.write(self.shared, &table.name, key, Some(row.into()))
     }
 
+    fn note_append(&mut self, table: &Shape, key: &Datum, element: &str) {
+        self.transaction.note_append(self.shared, &table.name, key, element);
+    }
+
     fn delete(&mut self, table: &Shape, key: &Datum) -> Result<(), Failure> {
         self.transaction.write(self.shared, &table.name, key, None)
     }

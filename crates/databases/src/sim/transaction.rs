@@ -13,7 +13,7 @@ use super::level::Level;
 use super::locks::{Asked, Mode, Resource};
 use super::world::{Held, SITES, Shared, World};
 use crate::Failure;
-use crate::rows::Columns;
+use crate::rows::{Columns, longer_list};
 
 pub(crate) struct Transaction {
     level: Level,
@@ -27,6 +27,8 @@ pub(crate) struct Transaction {
     reads: HashMap<u32, Seen>,
     scans: Vec<Scan>,
     writes: BTreeMap<u32, Held>,
+    /// The elements that it appended to keys.
+    appended: BTreeMap<u32, Vec<String>>,
     /// Keys read for update, which are checked as if they were written.
     locked: Vec<u32>,
     lock_timeout: Duration,
@@ -69,6 +71,7 @@ impl Transaction {
             reads: HashMap::new(),
             scans: Vec::new(),
             writes: BTreeMap::new(),
+            appended: BTreeMap::new(),
             locked: Vec::new(),
             lock_timeout: habits.lock_timeout,
         };
@@ -169,6 +172,27 @@ impl Transaction {
         Ok(())
     }
 
+    /// The last write of a key was an append of this element.
+    pub fn note_append(&mut self, shared: &Shared, table: &str, key: &Datum, element: &str) {
+        let key = shared.world().key(table, key);
+        self.appended.entry(key).or_default().push(element.to_owned());
+    }
+
+    /// Where nothing checks that a list is still the one that was appended to, elements go to the end of what is there at
+    /// the commit, as with a statement that appends on the server.
+    fn move_appends(&mut self, world: &World) {
+        if self.rules.checks_writes || self.rules.checks_reads || self.level.is_serial() {
+            return;
+        }
+        for (key, elements) in &self.appended {
+            let Some(Some(row)) = self.writes.get(key) else { continue };
+            let mut row = row.to_vec();
+            let held = world.store.newest(*key).value.as_ref().map_or(Datum::str(""), |held| held[0].clone());
+            row[0] = elements.iter().fold(held, |list, element| longer_list(&list, element));
+            self.writes.insert(*key, Some(row.into()));
+        }
+    }
+
     /// Commits at the moment that is returned.
     pub fn commit(mut self, shared: &Shared) -> Result<i64, Failure> {
         let mut world = shared.world();
@@ -181,6 +205,7 @@ impl Transaction {
         if self.fault == Some(Fault::LostCommit) {
             self.take_back(&mut world);
         } else {
+            self.move_appends(&world);
             self.install(&mut world, now, shared.replication_ns() as i64);
         }
         self.leave(shared, &mut world);
