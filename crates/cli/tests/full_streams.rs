@@ -63,7 +63,7 @@ fn standard_error_that_cannot_be_written_changes_no_exit_code() {
         assert_eq!(code(&folder, &format!("check violated.txt --level ser --json {redirection}")), 1);
         let undecided = format!("check violated.txt --level ser --memory-limit 1MB {redirection}");
         assert_eq!(code(&folder, &undecided), 3);
-        let run = "run --db sim:serializable --transactions 500 --keys 2 --out h.jsonl";
+        let run = "run --db sim:serializable?latency-us=100 --transactions 100 --keys 2 --out h.jsonl";
         assert_eq!(code(&folder, &format!("{run} {redirection}")), 0);
         assert_eq!(code(&folder, &format!("{run} --memory-limit 1MB {redirection}")), 3);
         assert_eq!(code(&folder, &format!("--help {redirection}")), 0);

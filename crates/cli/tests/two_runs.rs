@@ -45,10 +45,11 @@ fn second_is_refused(folder: &Folder, db: &str, reason: &str) {
     first.kill().unwrap();
     first.wait().unwrap();
     let (shown, code) = short_run(folder, db, "fourth.jsonl");
-    assert_eq!(code, Some(0), "{db}: {shown}");
+    // In a short run two clients may never meet, which shows nothing and is exit code 3.
+    assert!(matches!(code, Some(0 | 3)), "{db}: {shown}");
     // What the first one recorded is not disturbed.
     let checked = folder.run("check first.jsonl --level serializable");
-    assert!(checked.ends_with("exit 0\n"), "{db}: {checked}");
+    assert!(checked.contains("  holds      serializable"), "{db}: {checked}");
 }
 
 #[test]
