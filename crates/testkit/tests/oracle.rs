@@ -43,7 +43,7 @@ fn deletes_with_and_without_marks() {
 #[test]
 fn lists_grow_at_their_end() {
     check("a: a(x)=1\nb: a(x)=2\nc: r(x)=[2 1]", [true; 3]);
-    check("a: a(x)=1\nb: a(x)=2\nc: r(x)=[2]\nd: r(x)=[1]", [false, false, true]);
+    check("a: a(x)=1\nb: a(x)=2\nc: r(x)=[2]\nd: r(x)=[1]", [false; 3]);
     check("a: r(x)=[] a(x)=1 r(x)=[1]\nb: r(x)=[] a(x)=2", [false, false, true]);
     check("a: a(x)=1 a(x)=2\nb: r(x)=[1]", [false; 3]);
 }
