@@ -30,7 +30,7 @@ const MOST_TXNS: usize = 128;
 const MOST_CELLS: usize = 1 << 17;
 
 /// How many situations are entered at most.
-const MOST_SITUATIONS: usize = 1 << 14;
+const MOST_SITUATIONS: usize = 1 << 12;
 
 /// The same where finding no order would prove nothing.
 const MOST_SITUATIONS_INEXACT: usize = 1 << 8;
