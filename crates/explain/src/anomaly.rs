@@ -21,6 +21,8 @@ pub enum Anomaly {
     SessionCycle,
     /// As G1c, but the circle needs real time.
     RealTimeCycle,
+    /// A transaction saw or overwrote what was committed only after it had begun.
+    LateSnapshot,
     /// A transaction overwrote a version of a key that it had not seen, after reading an earlier one.
     LostUpdate,
     /// A transaction saw a part of what another wrote.
@@ -66,6 +68,7 @@ impl Anomaly {
             Self::CircularInformationFlow => "circular information flow",
             Self::SessionCycle => "cycle with session order",
             Self::RealTimeCycle => "cycle with real time",
+            Self::LateSnapshot => "late snapshot",
             Self::LostUpdate => "lost update",
             Self::FracturedRead => "fractured read",
             Self::ReadSkew => "read skew",
@@ -110,6 +113,7 @@ impl Anomaly {
             Self::WriteCycle => "transactions mixed their writes",
             Self::CircularInformationFlow => "transactions saw each other's writes",
             Self::SessionCycle | Self::RealTimeCycle => "a read came before its write",
+            Self::LateSnapshot => "snapshots were taken after their transactions had begun",
             Self::LostUpdate => "updates were lost",
             Self::FracturedRead => "transactions were seen in part",
             Self::ReadSkew => "reads mixed two states",
@@ -144,6 +148,10 @@ impl Anomaly {
             }
             Self::SessionCycle | Self::RealTimeCycle => {
                 "A transaction used a result that was produced only after it had ended."
+            }
+            Self::LateSnapshot => {
+                "A transaction used what was committed only after it had begun, so it does not rest on the state at its \
+                 beginning."
             }
             Self::LostUpdate => {
                 "One of two updates of the same row vanished: a counter misses an increment, a balance misses a payment."
@@ -214,6 +222,7 @@ impl Anomaly {
                 2 if count(EdgeKind::Rw) == 2 => Self::PredicateWriteSkew,
                 _ => Self::Phantom,
             },
+            0 if cycle.iter().any(|edge| is_overlap(terms, edge)) => Self::LateSnapshot,
             0 if real_time > 0 => Self::RealTimeCycle,
             0 if sessions > 0 => Self::SessionCycle,
             0 if count(EdgeKind::Wr) == 0 => Self::WriteCycle,
@@ -296,6 +305,13 @@ fn finding_meaning(kind: FindingKind) -> &'static str {
 fn misses_by_predicate(terms: &Terms<'_>, edge: &Edge) -> bool {
     let is_predicate = |op: OpId| matches!(terms.history.op(op), Op::RangeRead(_) | Op::PredicateRead(_));
     edge.kind == EdgeKind::Rw && edge.read.is_some_and(is_predicate)
+}
+
+/// Whether real time says of an edge only that the first transaction had begun when the second asked to commit.
+fn is_overlap(terms: &Terms<'_>, edge: &Edge) -> bool {
+    let (EdgeKind::Rt, Some(from), Some(to)) = (edge.kind, edge.from, edge.to) else { return false };
+    let times = |txn| terms.history.times(txn);
+    !matches!((times(from).end(), times(to).start()), (Some(end), Some(start)) if end < start)
 }
 
 /// A writer, a reader of what it wrote, and later in that reader's session one that misses the same write.

@@ -12,13 +12,13 @@ use ::run::promises::Promise;
 use history::Index;
 use isoscope::{Answer, Asked, AskedLevel, Check, Decision, LevelId, Limits, Monitor, NotAsked, Witness};
 
-use super::shares::Shares;
 use crate::args::{InputArguments, LimitArguments, ReadingArguments};
 use crate::exit::{Exit, Failure};
 use crate::load::Subject;
 use crate::progress::{Progress, Watched};
 use crate::report::shown::{Bar, Shown};
 use crate::report::{OfRun, Report};
+use crate::shares::Shares;
 use crate::terminal::visible;
 use crate::watch::watched;
 use crate::{interrupt, level_files, refused};
@@ -117,7 +117,7 @@ fn decide(
     let index = Index::of(&subject.history);
     let watched = Watched::new(limits, progress);
     let first = question.first();
-    let monitor = Shares::new(&watched, &first, question.time_for_others());
+    let monitor = Shares::of_run(&watched, &first, question.time_for_others());
     let check = Check::new(&subject.history)
         .index(&index)
         .levels(question.asked()?)
