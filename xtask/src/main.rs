@@ -9,6 +9,7 @@ mod engines;
 mod fuzz;
 mod licences;
 mod run;
+mod sarif;
 mod services;
 mod soak;
 mod test;
@@ -32,6 +33,7 @@ The project's chores.
       --seconds S                       or until so many seconds have passed for each
   cargo xtask licences                only the licence check
   cargo xtask browser                 headless Chromium and axe-core, for the tests of the HTML report
+  cargo xtask sarif                   the schema of SARIF and a validator, for the tests of the reports for CI
   cargo xtask wheel                   the Python package as a wheel, in target/wheels
       --test                            instead: its lints and tests, which `cargo xtask test` runs too
   cargo xtask services [start|stop|status|kill] [postgres|mariadb|galera|SERVER ...]
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         Some((&"fuzz", options)) => fuzz::run(options),
         Some((&"licences", [])) => licences::check(true),
         Some((&"browser", [])) => browser::prepare(),
+        Some((&"sarif", [])) => sarif::prepare(),
         Some((&"wheel", [])) => wheel::run(),
         Some((&"wheel", ["--test"])) => wheel::test(&[]),
         Some((&"services", words)) => services::run(words),

@@ -12,6 +12,9 @@ use isoscope::{Answer, LevelId, Limit, Monitor, units};
 
 use crate::progress::Watched;
 
+/// The time that levels which were not named have at least, so that the easy ones are decided.
+const LEAST: Duration = Duration::from_millis(500);
+
 /// Watches a check, and ends the levels that the user did not name in time.
 pub struct Shares<'w> {
     watched: &'w Watched<'w>,
@@ -33,11 +36,14 @@ impl<'w> Shares<'w> {
     }
 
     /// For a run: the judged level is the last of those that are decided first. A level before it, which settles it where
-    /// it holds, gets as much time as all others. Without a judged level all are judged, and only the user's limits count.
+    /// it holds, gets as much time as all others, and some seconds at least. The others must have ended so long after the
+    /// check began, but get a moment in any case. Without a judged level all are judged, and only the user's limits count.
     pub fn of_run(watched: &'w Watched<'w>, first: &[LevelId], time: Option<Duration>) -> Self {
+        const LEAST_BEFORE: Duration = Duration::from_secs(3);
         let judged = first.last().copied();
         let time = time.filter(|_| judged.is_some());
-        let end = time.filter(|_| first.len() > 1).map(|time| watched.elapsed() + time);
+        let before = time.filter(|_| first.len() > 1);
+        let end = before.map(|time| watched.elapsed() + time.max(LEAST_BEFORE));
         Self { watched, judged, is_judged: AtomicBool::new(judged.is_none()), time, end: Mutex::new(end) }
     }
 
@@ -87,6 +93,6 @@ impl Monitor for Shares<'_> {
         let is_now = answer.level.shipped() == self.judged;
         self.is_judged.store(is_now, Ordering::Relaxed);
         // The judged level itself has no end.
-        *self.end() = self.time.filter(|_| is_now).map(|time| self.elapsed() + time);
+        *self.end() = self.time.filter(|_| is_now).map(|time| time.max(self.elapsed() + LEAST));
     }
 }

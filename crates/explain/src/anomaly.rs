@@ -22,7 +22,8 @@ pub enum Anomaly {
     SessionCycle,
     /// As G1c, but the circle needs real time.
     RealTimeCycle,
-    /// A transaction saw or overwrote what was committed only after it had begun.
+    /// A transaction saw or overwrote what was committed only after it had begun, or saw a commit and missed one that came
+    /// before it while both writers overlapped: a serial order may explain that, a snapshot does not.
     LateSnapshot,
     /// A transaction overwrote a version of a key that it had not seen, after reading an earlier one.
     LostUpdate,
@@ -151,8 +152,8 @@ impl Anomaly {
                 "A transaction used a result that was produced only after it had ended."
             }
             Self::LateSnapshot => {
-                "A transaction used what was committed only after it had begun, so it does not rest on the state at its \
-                 beginning."
+                "What a transaction used was not all there at one moment before it began: something was committed only \
+                 later, or something that was committed earlier is missing."
             }
             Self::LostUpdate => {
                 "One of two updates of the same row vanished: a counter misses an increment, a balance misses a payment."
@@ -219,11 +220,11 @@ impl Anomaly {
         let (sessions, real_time) = (count(EdgeKind::So), count(EdgeKind::Rt));
         let dependencies = count(EdgeKind::Wr) + count(EdgeKind::Ww);
         match count(EdgeKind::Rw) {
+            0 | 1 if cycle.iter().any(|edge| is_overlap(terms, edge)) => Self::LateSnapshot,
             1.. if cycle.iter().any(|edge| misses_by_predicate(terms, edge)) => match cycle.len() {
                 2 if count(EdgeKind::Rw) == 2 => Self::PredicateWriteSkew,
                 _ => Self::Phantom,
             },
-            0 if cycle.iter().any(|edge| is_overlap(terms, edge)) => Self::LateSnapshot,
             0 if real_time > 0 => Self::RealTimeCycle,
             0 if sessions > 0 => Self::SessionCycle,
             0 if count(EdgeKind::Wr) == 0 => Self::WriteCycle,
@@ -308,7 +309,8 @@ fn misses_by_predicate(terms: &Terms<'_>, edge: &Edge) -> bool {
     edge.kind == EdgeKind::Rw && edge.read.is_some_and(is_predicate)
 }
 
-/// Whether real time says of an edge only that the first transaction had begun when the second asked to commit.
+/// Whether real time says of an edge only that the first transaction had begun or ended when the second, which it
+/// overlapped, asked to commit.
 fn is_overlap(terms: &Terms<'_>, edge: &Edge) -> bool {
     let (EdgeKind::Rt, Some(from), Some(to)) = (edge.kind, edge.from, edge.to) else { return false };
     let times = |txn| terms.history.times(txn);

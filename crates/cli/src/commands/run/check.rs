@@ -177,10 +177,9 @@ impl Question<'_> {
         judged.map(|answer| Judged { level: answer.level.clone(), decision: answer.decision }).collect()
     }
 
-    /// How long the levels may take together that the exit code does not depend on; a limit of the user's own is all
-    /// that counts.
+    /// How long checking may take together with the levels that the exit code does not depend on: as long as the run. A
+    /// limit of the user's own is all that counts.
     fn time_for_others(&self) -> Option<Duration> {
-        const LEAST: Duration = Duration::from_secs(5);
-        self.limits.time_limit.is_none().then(|| self.run_time.max(LEAST))
+        self.limits.time_limit.is_none().then_some(self.run_time)
     }
 }
