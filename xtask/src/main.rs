@@ -8,6 +8,7 @@ mod browser;
 mod engines;
 mod fuzz;
 mod licences;
+mod mutants;
 mod run;
 mod services;
 mod soak;
@@ -30,6 +31,7 @@ The project's chores.
   cargo xtask fuzz [TARGET ...]       the fuzz targets with AddressSanitizer, where a nightly toolchain is
       --executions N                    inputs for each target (1,000,000 unless told)
       --seconds S                       or until so many seconds have passed for each
+  cargo xtask mutants [--only N,N]    small errors in the engine, one after the other: do the tests notice?
   cargo xtask licences                only the licence check
   cargo xtask browser                 headless Chromium and axe-core, for the tests of the HTML report
   cargo xtask wheel                   the Python package as a wheel, in target/wheels
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         Some((&"bench", options)) => bench::run(options),
         Some((&"soak", options)) => soak::run(options),
         Some((&"fuzz", options)) => fuzz::run(options),
+        Some((&"mutants", options)) => mutants::run(options),
         Some((&"licences", [])) => licences::check(true),
         Some((&"browser", [])) => browser::prepare(),
         Some((&"wheel", [])) => wheel::run(),
