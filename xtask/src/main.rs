@@ -9,6 +9,7 @@ mod engines;
 mod fuzz;
 mod licences;
 mod mutants;
+mod package;
 mod run;
 mod services;
 mod soak;
@@ -32,6 +33,7 @@ The project's chores.
       --executions N                    inputs for each target (1,000,000 unless told)
       --seconds S                       or until so many seconds have passed for each
   cargo xtask mutants [--only N,N]    small errors in the engine, one after the other: do the tests notice?
+  cargo xtask package                 the crates as packages, and programs that use them
   cargo xtask licences                only the licence check
   cargo xtask browser                 headless Chromium and axe-core, for the tests of the HTML report
   cargo xtask wheel                   the Python package as a wheel, in target/wheels
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         Some((&"soak", options)) => soak::run(options),
         Some((&"fuzz", options)) => fuzz::run(options),
         Some((&"mutants", options)) => mutants::run(options),
+        Some((&"package", [])) => package::run(),
         Some((&"licences", [])) => licences::check(true),
         Some((&"browser", [])) => browser::prepare(),
         Some((&"wheel", [])) => wheel::run(),

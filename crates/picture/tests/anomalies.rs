@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use expect_test::expect_file;
 use isoscope::{Check, LevelId, Witness};
-use picture::{Use, dot, svg};
+use isoscope_picture::{Use, dot, svg};
 
 /// The name of the anomaly, the level that shows it, and the history.
 const CASES: [(&str, &str, &str); 23] = [

@@ -8,9 +8,9 @@ use std::fmt::Write;
 use certify::{Certificate, Core, Level};
 use history::History;
 use index::Index;
+use isoscope_verify::{Options, Stages, Verdict, verify};
 use testkit::generate_rows::{self, Content};
 use testkit::{agree_if_decided, oracle};
-use verify::{Options, Stages, Verdict, verify};
 
 fn engine(history: &History, level: &Level, stages: Stages) -> Option<(bool, Certificate)> {
     let options = Options { stages, ..Options::default() };
