@@ -8,6 +8,8 @@ mod browser;
 mod engines;
 mod fuzz;
 mod licences;
+mod mutants;
+mod package;
 mod run;
 mod sarif;
 mod services;
@@ -31,6 +33,8 @@ The project's chores.
   cargo xtask fuzz [TARGET ...]       the fuzz targets with AddressSanitizer, where a nightly toolchain is
       --executions N                    inputs for each target (1,000,000 unless told)
       --seconds S                       or until so many seconds have passed for each
+  cargo xtask mutants [--only N,N]    small errors in the engine, one after the other: do the tests notice?
+  cargo xtask package                 the crates as packages, and programs that use them
   cargo xtask licences                only the licence check
   cargo xtask browser                 headless Chromium and axe-core, for the tests of the HTML report
   cargo xtask sarif                   the schema of SARIF and a validator, for the tests of the reports for CI
@@ -50,6 +54,8 @@ fn main() -> ExitCode {
         Some((&"bench", options)) => bench::run(options),
         Some((&"soak", options)) => soak::run(options),
         Some((&"fuzz", options)) => fuzz::run(options),
+        Some((&"mutants", options)) => mutants::run(options),
+        Some((&"package", [])) => package::run(),
         Some((&"licences", [])) => licences::check(true),
         Some((&"browser", [])) => browser::prepare(),
         Some((&"sarif", [])) => sarif::prepare(),

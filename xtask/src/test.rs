@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use crate::run::{Done, cargo, expect_success, shown};
 use crate::services::Borrowed;
-use crate::{bench, browser, fuzz, licences, sarif, soak, wheel};
+use crate::{bench, browser, fuzz, licences, package, sarif, soak, wheel};
 
 /// Runs all of it.
 pub fn run() -> Done {
@@ -24,6 +24,7 @@ pub fn run() -> Done {
         let mut doc = cargo(&["doc", "--workspace", "--no-deps"]);
         expect_success(doc.env("RUSTDOCFLAGS", "-D warnings"))
     })?;
+    step("packages", package::run)?;
     let mut totals = Totals::default();
     step("tests", || run_tests(&mut totals))?;
     step("trust harness, two minutes", || soak::harness("dev", &["--minutes", "2"]))?;

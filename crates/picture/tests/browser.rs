@@ -12,7 +12,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use isoscope::{Check, LevelId};
-use picture::{Page, VerdictRow, html};
+use isoscope_picture::{Page, VerdictRow, html};
 use serde_json::{Value, json};
 
 const BROWSERS: [&str; 3] = ["chromium-headless-shell", "chromium", "google-chrome"];
