@@ -11,6 +11,7 @@ mod licences;
 mod mutants;
 mod package;
 mod run;
+mod sarif;
 mod services;
 mod soak;
 mod test;
@@ -36,6 +37,7 @@ The project's chores.
   cargo xtask package                 the crates as packages, and programs that use them
   cargo xtask licences                only the licence check
   cargo xtask browser                 headless Chromium and axe-core, for the tests of the HTML report
+  cargo xtask sarif                   the schema of SARIF and a validator, for the tests of the reports for CI
   cargo xtask wheel                   the Python package as a wheel, in target/wheels
       --test                            instead: its lints and tests, which `cargo xtask test` runs too
   cargo xtask services [start|stop|status|kill] [postgres|mariadb|galera|SERVER ...]
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
         Some((&"package", [])) => package::run(),
         Some((&"licences", [])) => licences::check(true),
         Some((&"browser", [])) => browser::prepare(),
+        Some((&"sarif", [])) => sarif::prepare(),
         Some((&"wheel", [])) => wheel::run(),
         Some((&"wheel", ["--test"])) => wheel::test(&[]),
         Some((&"services", words)) => services::run(words),

@@ -7,7 +7,7 @@ use isoscope::{Check, Decision, LevelId, Witness};
 use isoscope_picture::{Use, dot, svg};
 
 /// The name of the anomaly, the level that shows it, and the history.
-const CASES: [(&str, &str, &str); 23] = [
+const CASES: [(&str, &str, &str); 24] = [
     ("thin-air read", "serializable", "a: r(x)=7\nb: w(y)=1\n"),
     ("aborted read", "serializable", "a: w(x)=1 abort\nb: r(x)=1 w(y)=2\n"),
     ("intermediate read", "serializable", "a: w(x)=1 w(x)=2\nb: r(x)=1\n"),
@@ -32,6 +32,8 @@ const CASES: [(&str, &str, &str); 23] = [
     ("read-only anomaly", "serializable", "a: r(x)=0 r(y)=0 w(x)=1\nb: r(y)=0 w(y)=20\nc: r(x)=0 r(y)=20\n"),
     ("causality violation", "serializable", "a: w(x)=1\nb: r(x)=1 w(y)=1\nc: r(y)=1 r(x)=0\n"),
     ("stale read", "strict-serializable", "a: w(x)=1 @[1,2]\nb: r(x)=0 @[3,4]\n"),
+    // Some serial order explains it in real time, since the writers overlapped; so it is no fractured and no stale read.
+    ("late snapshot", "generalized-si", "a: w(x)=1 @[0..1,9..10]\nb: w(y)=1 @[5..6,18..20]\nc: r(x)=0 r(y)=1 @[8..9,29..30]\n"),
     ("stale read in a session", "session-serializable", "a: {w(x)=1} {r(x)=0}\n"),
     ("cycle with session order", "session-serializable", "a: {r(x)=1} {w(x)=1}\n"),
     ("unexplained read", "serializable", "a: w(x)=1 r(y)=1\nb: w(x)=1 r(y)=1\nc: r(x)=1 w(y)=1\n"),
