@@ -58,6 +58,7 @@ mod rewrite;
 mod skew;
 mod text;
 pub mod units;
+pub mod watch;
 pub mod witness;
 pub mod workload;
 
