@@ -73,6 +73,11 @@ impl<W: Write> NativeWriter<W> {
         self.line("recording", |out| out.extend(b"\"closed\""))
     }
 
+    /// All transactions that began before this moment are recorded.
+    pub fn before(&mut self, time: i64) -> io::Result<()> {
+        self.line("before", |out| put(out, format_args!("{time}")))
+    }
+
     /// A session, with its name if it has one.
     pub fn session(&mut self, number: u64, name: Option<&Datum>) -> io::Result<()> {
         self.line("session", |out| {
