@@ -22,7 +22,7 @@ mod ops;
 mod read;
 mod write;
 
-pub use follow::{Batch, LineReader};
+pub use follow::{Batch, LineReader, in_line_order};
 pub use line::{RecordedRow, TxnLine};
 pub use write::NativeWriter;
 

@@ -6,7 +6,8 @@
 use std::time::Duration;
 
 use ::watch::{Refused, Window};
-use history::{Datum, History, Index, TxnId};
+use history::{Datum, History, TxnId};
+use index::Index;
 use levels::LevelId;
 
 use crate::answer::{Answer, Decision};

@@ -8,7 +8,8 @@
 //! A pass of the closure costs the edges times a row of bits; passes end when they add nothing, or after a few, which
 //! only leaves more open.
 
-use history::{History, Index, KeyId, SourceClass, TxnId};
+use history::{History, KeyId, TxnId};
+use index::{Index, SourceClass};
 
 use crate::bits::Reach;
 use crate::events::{Events, Moments};

@@ -13,7 +13,8 @@
 //! What these cannot keep is counted ([`Window::loosened`]): the rest then allows more than the whole, so a violation
 //! stays one, and only `holds` is no longer exact.
 
-use history::{Datum, Index, KeyId, Outcome, TxnId, TxnTimes};
+use history::{Datum, KeyId, Outcome, TxnId, TxnTimes};
+use index::Index;
 use rustc_hash::FxHashSet;
 
 use crate::graph::{Graph, Inside, Part, Source, pairs};

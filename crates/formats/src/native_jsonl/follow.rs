@@ -77,7 +77,7 @@ impl LineReader {
         let followed =
             std::mem::replace(&mut self.reader.followed, Followed { earlier, ..Followed::default() });
         Ok(Batch {
-            order: order(&history, &followed.order),
+            order: in_line_order(&history, &followed.order),
             history,
             sessions: sessions.into_values().collect(),
             has_names: followed.has_names,
@@ -90,8 +90,8 @@ impl LineReader {
     }
 }
 
-/// The transactions of a grouped history in the order in which their sessions were seen.
-fn order(history: &History, sessions: &[SessionId]) -> Vec<TxnId> {
+/// The transactions of a history in the order of lines of which the sessions are known.
+pub fn in_line_order(history: &History, sessions: &[SessionId]) -> Vec<TxnId> {
     let first = |session: SessionId| history.session_txns(session).next().map_or(0, |txn| txn.0);
     let mut next: Vec<u32> = history.sessions().map(first).collect();
     let mut take = |session: &SessionId| {

@@ -95,6 +95,16 @@ impl<W: Write> NativeWriter<W> {
         self.out.write_all(line)
     }
 
+    /// Appends a transaction of a history, without a name, in a session of this number.
+    pub fn append(&mut self, history: &History, txn: TxnId, session: u64) -> io::Result<()> {
+        self.out.write_all(&txn_line(history, txn, session, None, Vec::new()))
+    }
+
+    /// What keys hold before the first transaction of a history.
+    pub fn initial_state(&mut self, history: &History) -> io::Result<()> {
+        write_initial(history, self)
+    }
+
     /// Hands everything to the operating system.
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
@@ -164,14 +174,15 @@ fn write_session<W: Write>(
         writer.session(number, name.as_ref())?;
     }
     for txn in txns {
-        *room = txn_line(history, txn, number, std::mem::take(room));
+        let name = history.txn_name(txn);
+        *room = txn_line(history, txn, number, name.as_ref(), std::mem::take(room));
         writer.transaction(room)?;
     }
     Ok(())
 }
 
-fn txn_line(history: &History, txn: TxnId, session: u64, room: Vec<u8>) -> Vec<u8> {
-    let mut line = TxnLine::reusing(room, session, history.txn_name(txn).as_ref());
+fn txn_line(history: &History, txn: TxnId, session: u64, name: Option<&Datum>, room: Vec<u8>) -> Vec<u8> {
+    let mut line = TxnLine::reusing(room, session, name);
     for op in history.op_range(txn).map(OpId) {
         write_op(history, history.op(op), &mut line);
         write_attributes(history, op, &mut line);
