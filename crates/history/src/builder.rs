@@ -131,6 +131,14 @@ impl Builder {
         self.txns.session.push(session);
     }
 
+    /// Says at which isolation level the open transaction runs.
+    pub fn set_level(&mut self, level: &str) {
+        let level = self.values.intern(Datum::str(level));
+        let row = self.open_row();
+        self.txns.level.resize(row + 1, ValueId::NIL);
+        self.txns.level[row] = level;
+    }
+
     /// Names the open transaction.
     pub fn name_txn(&mut self, name: Datum) {
         let name = self.values.intern(name);
@@ -415,6 +423,7 @@ impl Builder {
         let (txns, ops) = (self.txns.session.len(), self.ops.kind.len());
         pad(&mut self.txns.name, txns, ValueId::NIL);
         pad(&mut self.txns.note, txns, ValueId::NIL);
+        pad(&mut self.txns.level, txns, ValueId::NIL);
         pad(&mut self.txns.times, txns, [NO_TIME; 4]);
         pad(&mut self.ops.times, ops, (NO_TIME, NO_TIME));
         pad(&mut self.ops.version, ops, NO_TIME);
@@ -439,6 +448,7 @@ impl Builder {
         permute(&mut self.txns.outcome, &rows);
         permute(&mut self.txns.name, &rows);
         permute(&mut self.txns.note, &rows);
+        permute(&mut self.txns.level, &rows);
         permute(&mut self.txns.times, &rows);
         permute(&mut self.ops.kind, &op_rows);
         permute(&mut self.ops.key, &op_rows);

@@ -156,9 +156,13 @@ impl Teller<'_> {
             Why::Visible { reader, key, part } => {
                 let (reader_name, key) = (self.txn(reader), self.key(key));
                 let seen = self.visible(part, pair.from, reader);
+                let level = self.plan.readers[part as usize].is_all().then_some("").map_or_else(
+                    || format!(", which ran at {},", self.facts.level_of(reader).unwrap_or_default()),
+                    str::to_owned,
+                );
                 format!(
-                    "{from} comes before {to}: {reader_name} read {key} from {to}, although {from} wrote {key} too and \
-                     was visible to {reader_name} ({seen})"
+                    "{from} comes before {to}: {reader_name}{level} read {key} from {to}, although {from} wrote {key} too \
+                     and was visible to {reader_name} ({seen})"
                 )
             }
         }
@@ -205,6 +209,12 @@ impl Teller<'_> {
                 format!("{reader_name} had read {} from it before", self.read_keys(writer, reader))
             }
             Part::Before { .. } => format!("{writer_name} comes before {reader_name}"),
+            Part::Cursor => {
+                format!("{reader_name} overwrites what it read, and {writer_name} comes before {reader_name}")
+            }
+            Part::Prefix { .. } => format!(
+                "{reader_name} sees a prefix of the order, and what it must have seen comes after {writer_name}"
+            ),
             Part::Conflicts => format!("both wrote a common key, and {writer_name} did so first"),
             Part::Steps(_) if self.facts.is_session_before(writer, reader) => {
                 format!("{writer_name} is earlier in the session of {reader_name}")

@@ -43,6 +43,8 @@ struct Reader {
     /// The recorder said that it would say when it is done, and has not yet.
     is_open: bool,
     sessions: FxHashMap<u64, SessionId>,
+    /// The level of the transactions of a session that name none themselves.
+    levels: FxHashMap<u64, Box<str>>,
     initial: FxHashMap<KeyId, ValueId>,
     elements: Vec<ValueId>,
     cache: KeyCache,
@@ -80,7 +82,7 @@ impl Reader {
             return self.header(json, &first, start);
         }
         match &*first {
-            "s" | "n" | "o" | "t" | "ops" => self.transaction(json, start),
+            "s" | "n" | "l" | "o" | "t" | "ops" => self.transaction(json, start),
             "session" => self.session_line(json),
             "initial" => self.initial_line(json),
             "default" => {
@@ -147,12 +149,14 @@ impl Reader {
         let start = json.position();
         let number = session_number(json)?;
         let mut name = None;
-        if let Some(member) = json.next_key(false)? {
-            if member != "name" {
-                return Err(json.error("no other member than name"));
+        while let Some(member) = json.next_key(false)? {
+            match &*member {
+                "name" if name.is_none() => name = Some(json.name()?),
+                "level" => {
+                    self.levels.insert(number, level(json)?);
+                }
+                _ => return Err(json.error("no other member than name and level, each once")),
             }
-            name = Some(json.name()?);
-            json.expect(b'}', "`}`")?;
         }
         if self.sessions.contains_key(&number) {
             let error = json.error_at(start, "the number of a session that did not occur yet");
@@ -220,13 +224,14 @@ impl Reader {
                 "s" => members.session.replace(session_number(json)?).is_none(),
                 "o" => members.outcome.replace(outcome(json)?).is_none(),
                 "n" => members.name.replace(json.name()?).is_none(),
+                "l" => members.level.replace(level(json)?).is_none(),
                 "t" => members.times.replace(txn_times(json)?).is_none(),
                 "ops" if ops_at.is_none() => {
                     ops_at = Some((json.position(), self.ops(json, members.session)?));
                     true
                 }
                 "ops" => false,
-                _ => return Err(json.error_at(at, "one of the members s, n, o, t, ops")),
+                _ => return Err(json.error_at(at, "one of the members s, n, l, o, t, ops")),
             };
             if !is_new {
                 return Err(json.error_at(at, "each member once"));
@@ -277,6 +282,10 @@ impl Reader {
         if let Some(name) = members.name {
             self.builder.name_txn(name);
         }
+        let of_session = members.session.and_then(|session| self.levels.get(&session));
+        if let Some(level) = members.level.as_ref().or(of_session) {
+            self.builder.set_level(level);
+        }
         let times = self.builder.set_times(members.times.unwrap_or_default());
         times.map_err(|backwards| json.backwards_at(start, &backwards))?;
         self.builder.end(outcome);
@@ -290,6 +299,7 @@ struct Members {
     session: Option<u64>,
     outcome: Option<Outcome>,
     name: Option<Datum>,
+    level: Option<Box<str>>,
     times: Option<TxnTimes>,
 }
 
@@ -299,6 +309,10 @@ fn session_number(json: &mut Json<'_>) -> Result<u64, Error> {
         Number::Int(number) if number >= 0 => Ok(number as u64),
         _ => Err(json.error_at(start, "the number of a session")),
     }
+}
+
+fn level(json: &mut Json<'_>) -> Result<Box<str>, Error> {
+    Ok(json.string("the name of an isolation level")?.into())
 }
 
 fn outcome(json: &mut Json<'_>) -> Result<Outcome, Error> {
