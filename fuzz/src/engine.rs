@@ -5,7 +5,8 @@ use std::cell::Cell;
 
 use certify::{Certificate, Level};
 use formats::{Format, ReadOptions, read_bytes};
-use history::{History, Index};
+use history::History;
+use index::Index;
 use testkit::{has_certificates, oracle};
 use verify::{Limit, Options, Verdict, verify};
 

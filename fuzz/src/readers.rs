@@ -4,7 +4,8 @@
 //! and written once more, and has to be the same text.
 
 use formats::{Format, ReadOptions, WriteOptions, read_bytes, write_to};
-use history::{History, Index, Summary};
+use history::{History, Summary};
+use index::Index;
 
 /// The most memory a history may take: more than the fuzzer's inputs can justify, less than its own limit.
 const MEMORY_LIMIT: u64 = 256 << 20;

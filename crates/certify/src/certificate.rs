@@ -87,8 +87,8 @@ pub enum Atom {
     ReadFrom(ReadId, Source),
     /// A transaction of unknown outcome committed.
     In(TxnId),
-    /// Of the ways in which a transaction may have met a key that its predicates concern, this one is true; see
-    /// [`history::Stories`].
+    /// Of the alternatives of what a transaction with predicates did to a key, this one is true; see
+    /// [`index::RowEffects`].
     Took(TxnId, KeyId, u32),
 }
 
@@ -119,7 +119,7 @@ impl Lit {
 }
 
 impl Lit {
-    /// The transaction met the key in this way.
+    /// This alternative of what the transaction did to the key is true.
     pub fn took(txn: TxnId, key: KeyId, alternative: u32) -> Self {
         Self { atom: Atom::Took(txn, key, alternative), negated: false }
     }
@@ -184,14 +184,14 @@ pub enum Rule {
     /// the writers of later versions. For the initial state, `commit(t)` is `INITIAL` and the second literal is left
     /// out.
     Overwritten,
-    /// `[Took(t, x, 0), Took(t, x, 1), ...]`: all ways in which `t` may have met `x`.
+    /// `[Took(t, x, 0), Took(t, x, 1), ...]`: all alternatives of what `t` did to `x`.
     OneWay,
     /// The negations of some `Took`, with which this predicate write would have changed more or fewer rows than the
     /// database said. With `not In` for its transaction, if unknown.
     RowCount(OpId),
     /// The negations of some `Took`: these steps derive the empty clause if they are all true. In the steps, a
-    /// transaction that took a way has the read and the write of that way; one of whose ways none is assumed may have
-    /// written what any of them writes, and is not known to have written.
+    /// transaction has the read and the write of the alternative that is assumed; a transaction without an assumed
+    /// alternative may have written what any of its alternatives writes, and is not known to have written.
     Case(Vec<Step>),
     /// The negations of `a1 < a2, a2 < a3, ..., ak < a1`: an order has no cycle.
     Cycle,

@@ -1,12 +1,13 @@
 //! The checker: replays a certificate against the history it speaks of.
 //!
-//! It shares no code with the engines, except for the stories of predicates (`history::Stories`) in derivations, and
+//! It shares no code with the engines, except for the effects of predicates (`index::RowEffects`) in derivations, and
 //! does not use their index. A certificate for "holds" costs one pass over the
 //! order and over the operations (a real-time level O(1) more per event); one for "violated" costs the literals it
 //! lists, times a logarithm. A million transactions of eight operations take 1.1 s, a derivation of two million steps
 //! 4.9 s (`examples/measure.rs`, on a busy machine).
 
-use history::{History, Scope};
+use history::History;
+use index::Scope;
 
 use crate::{Certificate, Flaw, Level, Rule, Step, observe, orders, replay, rules, times};
 
@@ -26,7 +27,7 @@ pub fn check(history: &History, level: &Level, certificate: &Certificate) -> Res
         Certificate::Violated { steps, keys } => {
             observe::refuse_unsupported(history, level)?;
             let scope = Scope { keys: keys.as_deref(), clock_skew: level.window() };
-            rules::check(history, &observe::stories(history, &scope)?, level, steps)
+            rules::check(history, &observe::effects(history, &scope)?, level, steps)
         }
     }
 }

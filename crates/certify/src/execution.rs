@@ -17,9 +17,9 @@
 use std::collections::BTreeMap;
 
 use history::{
-    Content, Datum, History, KeyId, Op, OpId, Predicate, PredicateRead, PredicateWrite, RangeRead, Row,
-    TxnId, ValueId,
+    Datum, History, KeyId, Op, OpId, Predicate, PredicateRead, PredicateWrite, RangeRead, Row, TxnId, ValueId,
 };
+use index::Content;
 
 use crate::observe::{EverWritten, live_ops};
 use crate::{Core, Flaw, Place};
@@ -27,7 +27,7 @@ use crate::{Core, Flaw, Place};
 /// What does not change while transactions run.
 pub(crate) struct Execution<'h> {
     history: &'h History,
-    predicates: BTreeMap<OpId, Predicate>,
+    predicates: BTreeMap<OpId, &'h Predicate>,
     ever_written: EverWritten,
     initial: Vec<Slot>,
 }
@@ -102,13 +102,13 @@ impl<'h> Execution<'h> {
     pub fn new(history: &'h History) -> Result<Self, Flaw> {
         let mut predicates = BTreeMap::new();
         for (_, id, op) in live_ops(history) {
-            let datum = match op {
+            let predicate = match op {
                 Op::PredicateRead(read) => &read.predicate,
                 Op::PredicateWrite(write) => &write.predicate,
                 _ => continue,
             };
-            let parsed = Predicate::parse(datum);
-            predicates.insert(id, parsed.map_err(|error| Flaw::new(Place::Op(id), error.to_string()))?);
+            let meaning = predicate.meaning();
+            predicates.insert(id, meaning.map_err(|error| Flaw::new(Place::Op(id), error.to_string()))?);
         }
         let keys = (0..history.keys().len()).map(KeyId::from_index);
         let initial = keys.map(|key| Slot::initial(history, key)).collect();

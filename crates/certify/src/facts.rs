@@ -3,7 +3,8 @@
 //! Sorted tables, each built with one pass and one sort; every question is a binary search, but for reads that saw no
 //! row, which look at all writes of their key.
 
-use history::{Alternative, History, InitialDefault, KeyId, Op, OpId, Outcome, Stories, TxnId, ValueId};
+use history::{History, InitialDefault, KeyId, Op, OpId, Outcome, TxnId, ValueId};
+use index::{Alternative, RowEffects};
 
 use crate::lists::Appenders;
 use crate::observe::{EverWritten, Held, Look, Observer, Seen, live_ops, writes};
@@ -27,17 +28,17 @@ struct Write {
     key: KeyId,
     held: Held,
     version: Option<i64>,
-    /// The number of what it left, where a story tells of it.
+    /// The number of what it left, where an effect tells of it.
     content: Option<u32>,
-    /// Whether it is one of several ways, none of which is assumed.
+    /// Whether it is one of several alternatives, none of which is assumed.
     is_possible_only: bool,
 }
 
 pub(crate) struct Facts<'h> {
     history: &'h History,
-    stories: &'h Stories,
-    /// For each story the way that is assumed, or the only one.
-    ways: Vec<Option<u32>>,
+    effects: &'h RowEffects,
+    /// For each effect the alternative that is assumed, or the only one.
+    alternatives: Vec<Option<u32>>,
     /// By operation and key.
     reads: Vec<Read>,
     /// Operations that contradict their own transaction.
@@ -58,21 +59,24 @@ struct UnknownInitial {
 }
 
 impl<'h> Facts<'h> {
-    /// The facts if transactions met keys in these ways, where there are several.
+    /// The facts if transactions met keys in these alternatives, where there are several.
     pub fn of(
         history: &'h History,
-        stories: &'h Stories,
+        effects: &'h RowEffects,
         assumed: &[(TxnId, KeyId, u32)],
     ) -> Result<Self, Flaw> {
-        let way = |(txn, key, count): (TxnId, KeyId, usize)| {
-            let assumed = assumed.iter().find(|&&(of, on, _)| (of, on) == (txn, key)).map(|&(.., way)| way);
+        let alternative = |(txn, key, count): (TxnId, KeyId, usize)| {
+            let assumed = assumed
+                .iter()
+                .find(|&&(of, on, _)| (of, on) == (txn, key))
+                .map(|&(.., alternative)| alternative);
             if count == 1 { Some(0) } else { assumed }
         };
-        let told = stories.all().iter().map(|story| (story.txn, story.key, story.alternatives.len()));
+        let told = effects.all().iter().map(|effect| (effect.txn, effect.key, effect.alternatives.len()));
         let mut facts = Self {
             history,
-            stories,
-            ways: told.map(way).collect(),
+            effects,
+            alternatives: told.map(alternative).collect(),
             reads: Vec::new(),
             contradictions: Vec::new(),
             writes: Vec::new(),
@@ -102,17 +106,17 @@ impl<'h> Facts<'h> {
     fn add_reads(&mut self, observer: &mut Observer, txn: TxnId) -> Result<(), Flaw> {
         let history = self.history;
         let (reads, contradictions, appenders) = (&mut self.reads, &mut self.contradictions, &self.appenders);
-        let stories = self.stories;
-        for number in self.stories.of_txn(txn) {
-            let story = &self.stories.all()[number];
-            if let Some(way) = self.ways[number] {
-                let look = Look::Way(number as u32, way);
-                reads.push(Read { op: story.op, txn, key: story.key, look, is_possible: true });
+        let effects = self.effects;
+        for number in self.effects.of_txn(txn) {
+            let effect = &self.effects.all()[number];
+            if let Some(alternative) = self.alternatives[number] {
+                let look = Look::Alternative(number as u32, alternative);
+                reads.push(Read { op: effect.op, txn, key: effect.key, look, is_possible: true });
             }
         }
-        observer.visit(history, self.stories, txn, |seen| {
+        observer.visit(history, self.effects, txn, |seen| {
             match seen {
-                Seen::External { key, .. } if stories.leaves_out(key) => {}
+                Seen::External { key, .. } if effects.leaves_out(key) => {}
                 Seen::External { op, key, look } => {
                     let is_list = matches!(history.op(op), Op::ReadList { .. });
                     let made_of = || appenders.as_ref().and_then(|all| all.made_of(history, op));
@@ -137,32 +141,34 @@ impl<'h> Facts<'h> {
         own.sort_by_key(|write| write.key);
         own.dedup_by_key(|write| write.key);
         self.writes.extend(own);
-        for number in self.stories.of_txn(txn) {
+        for number in self.effects.of_txn(txn) {
             self.add_told(number);
         }
     }
 
-    /// Whether no story tells what a transaction did to a key, and it is not left out.
+    /// Whether no effect tells what a transaction did to a key, and it is not left out.
     fn is_by_key(&self, txn: TxnId, key: KeyId) -> bool {
-        !self.stories.leaves_out(key) && self.stories.find(txn, key).is_none()
+        !self.effects.leaves_out(key) && self.effects.find(txn, key).is_none()
     }
 
-    /// What a story's transaction writes: in the way that is assumed, or in any.
+    /// What an effect's transaction writes: in the alternative that is assumed, or in any.
     fn add_told(&mut self, number: usize) {
-        let story = &self.stories.all()[number];
-        let way = |way: u32| &story.alternatives[way as usize..=way as usize];
-        let (ways, is_possible_only): (&[Alternative], bool) = match self.ways[number] {
-            Some(chosen) => (way(chosen), false),
-            None => (&story.alternatives[..], true),
+        let effect = &self.effects.all()[number];
+        let alternative =
+            |alternative: u32| &effect.alternatives[alternative as usize..=alternative as usize];
+        let (alternatives, is_possible_only): (&[Alternative], bool) = match self.alternatives[number] {
+            Some(chosen) => (alternative(chosen), false),
+            None => (&effect.alternatives[..], true),
         };
-        let mut contents: Vec<u32> = ways.iter().filter_map(|way| Some(way.written?.0)).collect();
+        let mut contents: Vec<u32> =
+            alternatives.iter().filter_map(|alternative| Some(alternative.written?.0)).collect();
         contents.sort_unstable();
         contents.dedup();
         for number in contents {
-            let content = self.stories.content(number);
+            let content = self.effects.content(number);
             let value = content.value(self.history);
             let held = Held { value, is_dead: content.is_dead };
-            let (txn, key) = (story.txn, story.key);
+            let (txn, key) = (effect.txn, effect.key);
             self.writes.push(Write {
                 txn,
                 key,
@@ -235,24 +241,27 @@ impl<'h> Facts<'h> {
         Some((read.key, self.appenders.as_ref()?.made_of(self.history, op)?))
     }
 
-    /// In how many ways a transaction may have met a key; none if no story tells of it.
-    pub fn way_count(&self, txn: TxnId, key: KeyId) -> usize {
-        let story = self.stories.find(txn, key);
-        story.map_or(0, |story| self.stories.all()[story].alternatives.len())
+    /// In how many alternatives a transaction may have met a key; none if no effect tells of it.
+    pub fn alternative_count(&self, txn: TxnId, key: KeyId) -> usize {
+        let effect = self.effects.find(txn, key);
+        effect.map_or(0, |effect| self.effects.all()[effect].alternatives.len())
     }
 
-    /// Whether a predicate write changed the number of rows that the database said, if these ways are taken: yes, no,
+    /// Whether a predicate write changed the number of rows that the database said, if these alternatives are taken: yes, no,
     /// or perhaps.
     pub fn row_count(&self, op: OpId, taken: &[(TxnId, KeyId, u32)]) -> Option<bool> {
-        let count = self.stories.counts().iter().find(|count| count.op == op)?;
+        let count = self.effects.counts().iter().find(|count| count.op == op)?;
         let (mut least, mut most) = (0, 0);
-        for &number in &count.stories {
-            let story = &self.stories.all()[number as usize];
-            let way = taken.iter().find(|&&(txn, key, _)| (txn, key) == (story.txn, story.key));
-            let way = way.map(|&(.., way)| way).or(self.ways[number as usize]);
-            let ways = story.alternatives.iter().enumerate();
-            let ways = ways.filter(|&(number, _)| way.is_none_or(|taken| taken as usize == number));
-            let matches: Vec<bool> = ways.map(|(_, way)| way.matched.contains(&op)).collect();
+        for &number in &count.effects {
+            let effect = &self.effects.all()[number as usize];
+            let alternative = taken.iter().find(|&&(txn, key, _)| (txn, key) == (effect.txn, effect.key));
+            let alternative =
+                alternative.map(|&(.., alternative)| alternative).or(self.alternatives[number as usize]);
+            let alternatives = effect.alternatives.iter().enumerate();
+            let alternatives =
+                alternatives.filter(|&(number, _)| alternative.is_none_or(|taken| taken as usize == number));
+            let matches: Vec<bool> =
+                alternatives.map(|(_, alternative)| alternative.matched.contains(&op)).collect();
             least += u64::from(matches.iter().all(|&is_match| is_match));
             most += u64::from(matches.contains(&true));
         }
@@ -290,14 +299,14 @@ impl<'h> Facts<'h> {
     }
 
     fn fits(&self, look: Look, write: &Write) -> bool {
-        let Look::Way(..) = look else { return look.fits(write.held) };
-        let content = || self.stories.content_of(self.history, write.held.value, write.held.is_dead);
+        let Look::Alternative(..) = look else { return look.fits(write.held) };
+        let content = || self.effects.content_of(self.history, write.held.value, write.held.is_dead);
         write.content.or_else(content).is_some_and(|content| self.is_seen(look, content))
     }
 
     fn is_seen(&self, look: Look, content: u32) -> bool {
-        let Look::Way(story, way) = look else { return false };
-        self.stories.all()[story as usize].alternatives[way as usize].seen.contains(&content)
+        let Look::Alternative(effect, alternative) = look else { return false };
+        self.effects.all()[effect as usize].alternatives[alternative as usize].seen.contains(&content)
     }
 
     /// The initial value of a key was not recorded.
@@ -308,7 +317,7 @@ impl<'h> Facts<'h> {
     /// Writes among which all sources of a read are.
     fn candidates(&self, read: &Read) -> &[Write] {
         let (from, to) = match read.look {
-            Look::Nothing | Look::Way(..) => ((read.key, ValueId(0)), (read.key, ValueId(u32::MAX))),
+            Look::Nothing | Look::Alternative(..) => ((read.key, ValueId(0)), (read.key, ValueId(u32::MAX))),
             look => ((read.key, look.value()), (read.key, look.value())),
         };
         let start = self.by_value.partition_point(|write| (write.key, write.held.value) < from);
@@ -318,8 +327,8 @@ impl<'h> Facts<'h> {
 
     fn may_be_initial(&self, read: &Read) -> bool {
         let is_possible = match (self.history.initial().value_of(read.key), &self.unknown_initial) {
-            (Some(value), _) if matches!(read.look, Look::Way(..)) => {
-                let content = self.stories.content_of(self.history, value, value == ValueId::NIL);
+            (Some(value), _) if matches!(read.look, Look::Alternative(..)) => {
+                let content = self.effects.content_of(self.history, value, value == ValueId::NIL);
                 content.is_some_and(|content| self.is_seen(read.look, content))
             }
             (Some(value), _) => read.look.fits(Held::initially(value)),

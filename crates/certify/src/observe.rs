@@ -3,10 +3,8 @@
 //! One pass over the operations with a stamp per key, written apart from the index that the engines use. A range read is
 //! taken as a read of each known key between its bounds.
 
-use history::{
-    Datum, History, KeyId, Op, OpId, Outcome, Predicate, PredicateRead, RangeRead, Row, Scope, Stories,
-    TxnId, ValueId,
-};
+use history::{Datum, History, KeyId, Op, OpId, Outcome, PredicateRead, RangeRead, Row, TxnId, ValueId};
+use index::{RowEffects, Scope};
 
 use crate::{Flaw, Level, Place};
 
@@ -35,8 +33,8 @@ pub(crate) enum Look {
     Mark(ValueId),
     /// By a range: no row.
     Nothing,
-    /// One of the contents of a way in which the transaction met the key: the numbers of the story and of the way.
-    Way(u32, u32),
+    /// One of the contents of a alternative in which the transaction met the key: the numbers of the effect and of the alternative.
+    Alternative(u32, u32),
 }
 
 impl Look {
@@ -46,7 +44,7 @@ impl Look {
             Self::Row(value) => held == Held { value, is_dead: false },
             Self::Mark(value) => held == Held { value, is_dead: true },
             Self::Nothing => held.is_dead,
-            Self::Way(..) => false,
+            Self::Alternative(..) => false,
         }
     }
 
@@ -54,14 +52,14 @@ impl Look {
     pub fn value(self) -> ValueId {
         match self {
             Self::Plain(value) | Self::Row(value) | Self::Mark(value) => value,
-            Self::Nothing | Self::Way(..) => ValueId::NIL,
+            Self::Nothing | Self::Alternative(..) => ValueId::NIL,
         }
     }
 
     /// How much it says.
     fn detail(self) -> u8 {
         match self {
-            Self::Nothing | Self::Way(..) => 0,
+            Self::Nothing | Self::Alternative(..) => 0,
             Self::Plain(_) => 1,
             Self::Row(_) | Self::Mark(_) => 2,
         }
@@ -96,7 +94,7 @@ struct Known {
     look: Look,
     written: Option<Held>,
     appended: u32,
-    /// Whether a story tells of it.
+    /// Whether an effect tells of it.
     is_told: bool,
 }
 
@@ -136,13 +134,13 @@ impl Observer {
     pub fn visit(
         &mut self,
         history: &History,
-        stories: &Stories,
+        effects: &RowEffects,
         txn: TxnId,
         mut visitor: impl FnMut(Seen) -> Result<(), Flaw>,
     ) -> Result<(), Flaw> {
         self.stamp += 1;
-        for story in stories.of_txn(txn) {
-            self.known(stories.all()[story].key).is_told = true;
+        for effect in effects.of_txn(txn) {
+            self.known(effects.all()[effect].key).is_told = true;
         }
         for (id, op) in history.ops(txn) {
             match op {
@@ -274,7 +272,7 @@ fn is_no_answer(history: &History, read: &PredicateRead) -> bool {
     let mut keys: Vec<KeyId> = rows.iter().map(|row| row.key).collect();
     keys.sort_unstable();
     let is_repeated = keys.windows(2).any(|pair| pair[0] == pair[1]);
-    let Ok(predicate) = Predicate::parse(&read.predicate) else { return false };
+    let Ok(predicate) = read.predicate.meaning() else { return false };
     let is_match = |row: &Row| {
         let (key, value) = (history.keys().original(row.key), history.values().original(row.value));
         !row.is_dead && predicate.matches(key, &value)
@@ -322,17 +320,17 @@ pub(crate) fn live_ops(history: &History) -> impl Iterator<Item = (TxnId, OpId, 
     live.flat_map(|txn| history.ops(txn).map(move |(id, op)| (txn, id, op)))
 }
 
-/// The stories of the keys that a derivation speaks of.
-pub(crate) fn stories(history: &History, scope: &Scope<'_>) -> Result<Stories, Flaw> {
+/// The effects of the keys that a derivation speaks of.
+pub(crate) fn effects(history: &History, scope: &Scope<'_>) -> Result<RowEffects, Flaw> {
     let is_key = |key: &KeyId| key.index() < history.keys().len();
     let keys = scope.keys.unwrap_or_default();
     if !keys.iter().all(is_key) || !keys.is_sorted_by(|left, right| left < right) {
         return Err(Flaw::new(Place::Whole, "its keys are no keys of the history, ascending"));
     }
-    let stories = Stories::of(history, scope);
-    match stories.refused() {
+    let effects = RowEffects::of(history, scope);
+    match effects.refused() {
         Some(op) => Err(unsupported_predicate(op)),
-        None => Ok(stories),
+        None => Ok(effects),
     }
 }
 
@@ -343,7 +341,7 @@ fn unsupported_predicate(op: OpId) -> Flaw {
 /// Certificates do not speak of lists at levels that do not say what becomes of two appends, nor of predicates without
 /// a meaning.
 pub(crate) fn refuse_unsupported(history: &History, level: &Level) -> Result<(), Flaw> {
-    if let Some(op) = Stories::refusal(history) {
+    if let Some(op) = RowEffects::refusal(history) {
         return Err(unsupported_predicate(op));
     }
     match first_list_under_prefix(history, level) {

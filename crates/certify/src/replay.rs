@@ -4,7 +4,8 @@
 //! writers of a key apart is checked on the way. One pass over the order and the operations; for real time the latest
 //! request so far is enough, since only it can come too late for a response.
 
-use history::{History, InitialDefault, KeyId, Op, Outcome, Stories, TxnId};
+use history::{History, InitialDefault, KeyId, Op, Outcome, TxnId};
+use index::RowEffects;
 
 use crate::execution::Execution;
 use crate::observe::{Observer, Seen, has_lists_under_prefix, live_ops, refuse_unsupported, writes};
@@ -261,7 +262,7 @@ struct Replay<'a> {
     places: &'a Places,
     observer: Observer,
     /// None: histories with predicates are replayed otherwise.
-    stories: Stories,
+    effects: RowEffects,
     store: Store<'a>,
 }
 
@@ -275,7 +276,7 @@ impl<'a> Replay<'a> {
             level,
             places,
             observer: Observer::new(history),
-            stories: Stories::default(),
+            effects: RowEffects::default(),
             store,
         })
     }
@@ -296,7 +297,7 @@ impl<'a> Replay<'a> {
 
     fn begin(&mut self, txn: TxnId) -> Result<(), Flaw> {
         let store = &mut self.store;
-        self.observer.visit(self.history, &self.stories, txn, |seen| match seen {
+        self.observer.visit(self.history, &self.effects, txn, |seen| match seen {
             Seen::Contradiction { op } => {
                 let why = "its own transaction had seen or written something else before, or it is no answer";
                 Err(Flaw::new(Place::Read(op), why))

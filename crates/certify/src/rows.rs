@@ -4,7 +4,8 @@
 //! on the rows with its own changes in them; every answer must be the one it had, and what it wrote takes effect at its
 //! commit. Costs a look at every row for each predicate.
 
-use history::{Content, Datum, History, KeyId, Op, OpId, Predicate, Row, TxnId, ValueId};
+use history::{Datum, History, KeyId, Op, OpId, Predicate, RecordedPredicate, Row, TxnId, ValueId};
+use index::Content;
 
 use crate::{Flaw, Place};
 
@@ -111,13 +112,13 @@ impl Run<'_, '_> {
             }
             Op::PredicateRead(read) => {
                 let Some(rows) = &read.rows else { return Ok(true) };
-                let predicate = parse(id, &read.predicate)?;
-                let is_match = |key: KeyId, held: &Content| self.matches(&predicate, key, held);
+                let predicate = meaning(id, &read.predicate)?;
+                let is_match = |key: KeyId, held: &Content| self.matches(predicate, key, held);
                 Ok(self.is_answer(rows, |key| is_match(key, self.held(key)), is_match))
             }
             Op::PredicateWrite(write) => {
-                let predicate = parse(id, &write.predicate)?;
-                let matching = self.keys().filter(|&key| self.matches(&predicate, key, self.held(key)));
+                let predicate = meaning(id, &write.predicate)?;
+                let matching = self.keys().filter(|&key| self.matches(predicate, key, self.held(key)));
                 let matching: Vec<KeyId> = matching.collect();
                 for &key in &matching {
                     let changed = write.change.apply(&self.held(key).datum);
@@ -156,6 +157,6 @@ impl Run<'_, '_> {
     }
 }
 
-fn parse(op: OpId, predicate: &Datum) -> Result<Predicate, Flaw> {
-    Predicate::parse(predicate).map_err(|error| Flaw::new(Place::Op(op), error.to_string()))
+fn meaning(op: OpId, predicate: &RecordedPredicate) -> Result<&Predicate, Flaw> {
+    predicate.meaning().map_err(|error| Flaw::new(Place::Op(op), error.to_string()))
 }

@@ -3,7 +3,8 @@
 //! A clause must be what its rule says, as a set of literals; `not In` of the unknown transactions that take part may be
 //! added, and must be there where the clause is false without it.
 
-use history::{History, KeyId, OpId, Stories, TxnId};
+use history::{History, KeyId, OpId, TxnId};
+use index::RowEffects;
 
 use crate::clause::Clause;
 use crate::facts::{Facts, Read};
@@ -12,14 +13,19 @@ use crate::propagate::Propagator;
 use crate::times::{interval, is_before, obliges};
 use crate::{Atom, Core, Flaw, Level, Lit, Node, Place, ReadId, RealTime, Rule, Source, Step};
 
-pub(crate) fn check(history: &History, stories: &Stories, level: &Level, steps: &[Step]) -> Result<(), Flaw> {
-    check_if(history, stories, level, steps, None)
+pub(crate) fn check(
+    history: &History,
+    effects: &RowEffects,
+    level: &Level,
+    steps: &[Step],
+) -> Result<(), Flaw> {
+    check_if(history, effects, level, steps, None)
 }
 
-/// Checks a derivation that may assume in which ways transactions met keys.
+/// Checks a derivation that may assume in which alternatives transactions met keys.
 fn check_if(
     history: &History,
-    stories: &Stories,
+    effects: &RowEffects,
     level: &Level,
     steps: &[Step],
     case: Option<&[(TxnId, KeyId, u32)]>,
@@ -31,7 +37,7 @@ fn check_if(
         }
         Some(_) => {}
     }
-    let facts = Facts::of(history, stories, case.unwrap_or_default())?;
+    let facts = Facts::of(history, effects, case.unwrap_or_default())?;
     let rules = Rules { history, level, facts, events_per_txn: level.events_per_txn() };
     let at = |number: usize| move |why: String| Flaw::new(Place::Step(number as u32), why);
     for (number, step) in steps.iter().enumerate() {
@@ -42,7 +48,7 @@ fn check_if(
                 return Err(at(number)("a case has no cases".into()));
             }
             let taken = rules.taken(&Clause::of(&step.clause)).map_err(at(number))?;
-            check_if(history, stories, level, steps, Some(&taken))
+            check_if(history, effects, level, steps, Some(&taken))
                 .map_err(|flaw| at(number)(flaw.to_string()))?;
         }
     }
@@ -73,7 +79,7 @@ impl Rules<'_> {
             Atom::Before(a, b) => self.check_node(lit, a).and_then(|()| self.check_node(lit, b)),
             Atom::ReadFrom(read, source) => self.check_read_from(lit, read, source),
             Atom::In(txn) => self.check_txn(lit, txn),
-            Atom::Took(txn, key, way) => self.check_took(lit, txn, key, way),
+            Atom::Took(txn, key, alternative) => self.check_took(lit, txn, key, alternative),
         })
     }
 
@@ -81,40 +87,40 @@ impl Rules<'_> {
         node.txn(self.events_per_txn).map_or(Ok(()), |txn| self.check_txn(lit, txn))
     }
 
-    fn check_took(&self, lit: Lit, txn: TxnId, key: KeyId, way: u32) -> Check {
+    fn check_took(&self, lit: Lit, txn: TxnId, key: KeyId, alternative: u32) -> Check {
         self.check_txn(lit, txn)?;
-        match self.facts.way_count(txn, key) {
-            count if (way as usize) < count => Ok(()),
-            count => Err(format!("{}: there are {count} ways", self.text(lit))),
+        match self.facts.alternative_count(txn, key) {
+            count if (alternative as usize) < count => Ok(()),
+            count => Err(format!("{}: there are {count} alternatives", self.text(lit))),
         }
     }
 
-    /// The ways that a clause denies, if it does nothing else.
+    /// The alternatives that a clause denies, if it does nothing else.
     fn taken(&self, clause: &Clause) -> Result<Vec<(TxnId, KeyId, u32)>, String> {
         let taken = clause.lits.iter().map(|lit| match lit.atom {
-            Atom::Took(txn, key, way) if lit.negated => Ok((txn, key, way)),
-            _ => Err(format!("{} does not deny a way", self.text(*lit))),
+            Atom::Took(txn, key, alternative) if lit.negated => Ok((txn, key, alternative)),
+            _ => Err(format!("{} does not deny a alternative", self.text(*lit))),
         });
         let mut taken: Vec<(TxnId, KeyId, u32)> = taken.collect::<Result<_, _>>()?;
         taken.sort_unstable();
         match taken.windows(2).any(|pair| (pair[0].0, pair[0].1) == (pair[1].0, pair[1].1)) {
-            true => Err("two ways of one transaction and key are assumed".into()),
+            true => Err("two alternatives of one transaction and key are assumed".into()),
             false => Ok(taken),
         }
     }
 
     fn one_way(&self, clause: &Clause) -> Check {
         let Some(Atom::Took(txn, key, _)) = clause.lits.first().map(|lit| lit.atom) else {
-            return Err("the clause names no ways".into());
+            return Err("the clause names no alternatives".into());
         };
-        let ways = 0..self.facts.way_count(txn, key) as u32;
-        self.matches(clause, Form::new(ways.map(|way| Lit::took(txn, key, way))))
+        let alternatives = 0..self.facts.alternative_count(txn, key) as u32;
+        self.matches(clause, Form::new(alternatives.map(|alternative| Lit::took(txn, key, alternative))))
     }
 
     fn row_count(&self, clause: &Clause, op: OpId) -> Check {
-        let (outcome, ways): (Vec<Lit>, Vec<Lit>) =
+        let (outcome, alternatives): (Vec<Lit>, Vec<Lit>) =
             clause.lits.iter().partition(|lit| matches!(lit.atom, Atom::In(_)));
-        let taken = self.taken(&Clause::of(&ways))?;
+        let taken = self.taken(&Clause::of(&alternatives))?;
         if self.facts.row_count(op, &taken) != Some(false) {
             return Err(format!("operation {} may have changed as many rows as it said", op.0));
         }

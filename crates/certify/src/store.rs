@@ -89,7 +89,7 @@ impl<'h> Store<'h> {
         let saw = match look {
             Look::Plain(value) | Look::Row(value) => text(value),
             Look::Mark(value) => format!("the mark {}", text(value)),
-            Look::Nothing | Look::Way(..) => "no row".into(),
+            Look::Nothing | Look::Alternative(..) => "no row".into(),
         };
         let holds = match held {
             Held { value: ValueId::NIL, is_dead: true } => "nothing".into(),

@@ -359,7 +359,7 @@ fn what_a_predicate_write_did_comes_in_cases() {
     fails(&open, level, &holds("t0 t1 t2", ""), "replayed at this position, the read returns something else");
     fails(&open, level, &violated("one_way: took1.0.0 took1.0.1"), "the last step is not the empty clause");
     fails(&open, level, &violated("one_way: took1.0.0\nderived(0):"), "took1.0.1 is missing from the clause");
-    fails(&open, level, &violated("one_way: took1.0.2\nderived(0):"), "there are 2 ways");
+    fails(&open, level, &violated("one_way: took1.0.2\nderived(0):"), "there are 2 alternatives");
 }
 
 /// What a transaction of unknown outcome saw of a list says nothing unless it committed.

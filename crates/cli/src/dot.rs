@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use history::{History, Index, TxnId};
+use history::{History, TxnId};
+use index::Index;
 
 /// The graph.
 pub fn of(history: &History) -> String {

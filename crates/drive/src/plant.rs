@@ -308,7 +308,7 @@ fn copy_op(history: &History, op: OpId, builder: &mut Builder) {
 mod tests {
     use super::*;
     use crate::simulate::{Config, generate};
-    use history::Index;
+    use index::Index;
 
     fn base(seed: u64) -> History {
         let config =

@@ -3,7 +3,8 @@
 //! After Adya (G0, G1, G-single, G2) and the names that have become usual since. A name is given only where the cycle
 //! shows it; any other cycle is called a cycle.
 
-use history::{FindingKind, Op, OpId};
+use history::{Op, OpId};
+use index::FindingKind;
 
 use crate::edge::{Edge, EdgeKind};
 use crate::terms::Terms;

@@ -1,9 +1,10 @@
-//! Contradictions that come in cases: what predicates did to rows is open, and each way leads to one.
+//! Contradictions that come in cases: what predicates did to rows is open, and each alternative leads to one.
 //!
 //! The case that assumes least is told in full, under its assumptions; of the others there is a number.
 
 use certify::{Atom, Level, Lit, Rule, Step};
-use history::{History, Index};
+use history::History;
+use index::Index;
 
 use crate::terms::Terms;
 use crate::{Explanation, Line};
@@ -33,14 +34,14 @@ pub(crate) fn explain(
 ) -> Explanation {
     let mut choice = index.choice().to_vec();
     for lit in clause {
-        if let Atom::Took(txn, key, way) = lit.atom
-            && let Some(story) = index.stories().find(txn, key)
-            && (way as usize) < index.stories().all()[story].alternatives.len()
+        if let Atom::Took(txn, key, alternative) = lit.atom
+            && let Some(effect) = index.effects().find(txn, key)
+            && (alternative as usize) < index.effects().all()[effect].alternatives.len()
         {
-            choice[story] = way;
+            choice[effect] = alternative;
         }
     }
-    let index = Index::choosing(history, index.stories().clone(), choice);
+    let index = Index::choosing(history, index.effects().clone(), choice);
     let mut explanation = crate::explain_steps(history, &index, level, inner);
     let terms = Terms::new(history, &index, level);
     let assumed: Vec<String> = clause.iter().map(|&lit| terms.say(!lit)).collect();

@@ -1,6 +1,7 @@
 //! A violation that one read shows by itself.
 
-use history::{Finding, Index, OpId};
+use history::OpId;
+use index::{Finding, Index};
 
 use crate::terms::Terms;
 use crate::{Anomaly, Explanation, Line};

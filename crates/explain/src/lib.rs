@@ -25,7 +25,8 @@ pub use edge::{Edge, EdgeKind};
 pub use read::session_phrase;
 
 use certify::{Certificate, Level, Rule, Step};
-use history::{History, Index, Scope, TxnId};
+use history::{History, TxnId};
+use index::{Index, Scope};
 
 use terms::Terms;
 
@@ -76,7 +77,7 @@ pub fn explain(
         return None;
     };
     // What predicates may have done is told for the keys that the certificate speaks of.
-    let told = history::has_predicates(history)
+    let told = index::has_predicates(history)
         .then(|| Index::about(history, &Scope { keys: keys.as_deref(), clock_skew: level.window() }));
     let index = told.as_ref().unwrap_or(index);
     if let [Step { rule: Rule::NoOrder, .. }] = steps[..] {

@@ -3,7 +3,7 @@
 //! There is no shorter argument, so the transactions are shown with what they saw and did.
 
 use certify::Core;
-use history::{Change, Datum, KeyId, Op, Outcome, Row, TxnId};
+use history::{Change, KeyId, Op, Outcome, Row, TxnId};
 
 use crate::read::{headline, operation, sentence};
 use crate::terms::Terms;
@@ -42,22 +42,14 @@ fn participant(terms: &Terms<'_>, txn: TxnId) -> String {
 fn of_rows(terms: &Terms<'_>, op: &Op<'_>) -> String {
     match op {
         Op::PredicateRead(read) => {
-            format!("read the rows where {} and got {}", text(&read.predicate), rows(terms, &read.rows))
+            format!("read the rows where {} and got {}", read.predicate, rows(terms, &read.rows))
         }
         Op::PredicateWrite(write) => match &write.change {
-            Change::Set(value) => format!("set the rows where {} to {value}", text(&write.predicate)),
-            Change::Delete => format!("deleted the rows where {}", text(&write.predicate)),
+            Change::Set(value) => format!("set the rows where {} to {value}", write.predicate),
+            Change::Delete => format!("deleted the rows where {}", write.predicate),
         },
         Op::RangeRead(read) => format!("read a range and got {}", rows(terms, &read.rows)),
         _ => "did nothing that is known".to_owned(),
-    }
-}
-
-/// A predicate as it was recorded, without the quotes of a text.
-fn text(predicate: &Datum) -> String {
-    match predicate {
-        Datum::Str(text) => text.to_string(),
-        other => other.to_string(),
     }
 }
 

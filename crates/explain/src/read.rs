@@ -1,7 +1,8 @@
 //! From the argument to the explanation: the contradiction, its name, who takes part, and the lines.
 
 use certify::{ReadId, Rule, Step, StepId};
-use history::{FindingKind, History, KeyId, Op, OpId, TxnId};
+use history::{History, KeyId, Op, OpId, TxnId};
+use index::FindingKind;
 
 use crate::argument::{Argument, By, Conflict, FactId};
 use crate::cycle;
@@ -74,7 +75,7 @@ fn from_the_first(terms: &Terms<'_>, argument: &Argument, mut path: Vec<FactId>)
 }
 
 /// The read that alone is the violation, if one is.
-fn the_finding<'t>(terms: &Terms<'t>, argument: &Argument, steps: &[Step]) -> Option<&'t history::Finding> {
+fn the_finding<'t>(terms: &Terms<'t>, argument: &Argument, steps: &[Step]) -> Option<&'t index::Finding> {
     let Some(Conflict::Clause(step, premises)) = &argument.conflict else {
         return None;
     };

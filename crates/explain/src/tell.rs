@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use certify::{Atom, Lit, ReadId, Step, StepId};
-use history::{KeyId, Observed, Op, OpId, TxnId};
+use history::{KeyId, Op, OpId, TxnId};
+use index::Observed;
 
 use crate::Line;
 use crate::argument::{Argument, By, Conflict, FactId};
@@ -228,7 +229,7 @@ impl<'a> Teller<'a> {
                     (Some(writer), Observed::Absent | Observed::Mark(_)) => {
                         format!("{reader} {saw}, which {} deleted", name(writer))
                     }
-                    (Some(writer), Observed::Story(..)) => {
+                    (Some(writer), Observed::RowEffect(..)) => {
                         format!("{reader} {saw} as {} left it", name(writer))
                     }
                     (Some(writer), _) => format!("{reader} {saw}, which {} wrote", name(writer)),

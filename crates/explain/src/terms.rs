@@ -3,7 +3,8 @@
 //! With one event per transaction "T3 before T7" says all; with two, what began or committed before what.
 
 use certify::{Atom, Core, Level, Lit, Node, ReadId, Source};
-use history::{History, Index, KeyId, Observed, Op, OpId, Outcome, TxnId, ValueId};
+use history::{History, KeyId, Op, OpId, Outcome, TxnId, ValueId};
+use index::{Index, Observed};
 
 /// A history and a level, with words for them.
 pub(crate) struct Terms<'h> {
@@ -53,8 +54,7 @@ impl<'h> Terms<'h> {
             return None;
         }
         let reads = self.index.reads_of(txn).map(|read| self.index.reads()[read]);
-        let is_it =
-            |read: &history::ExternalRead| read.op == id.op && id.key.is_none_or(|key| key == read.key);
+        let is_it = |read: &index::ExternalRead| read.op == id.op && id.key.is_none_or(|key| key == read.key);
         let read = reads.into_iter().find(is_it)?;
         Some(Read { txn, key: read.key, observed: read.observed, op: id.op })
     }
@@ -66,7 +66,7 @@ impl<'h> Terms<'h> {
             Observed::Mark(mark) => {
                 format!("found {} deleted (mark {})", self.key(read.key), self.value(mark))
             }
-            Observed::Story(..) => format!("saw {}", self.seen(read)),
+            Observed::RowEffect(..) => format!("saw {}", self.seen(read)),
             Observed::Value(_) | Observed::Live(_) => format!("read {}", self.seen(read)),
         }
     }
@@ -80,16 +80,16 @@ impl<'h> Terms<'h> {
         match read.observed {
             Observed::Absent => format!("no row {key}"),
             Observed::Mark(mark) => format!("{key} deleted (mark {})", self.value(mark)),
-            Observed::Story(story, way) => self.story(read, story, way),
+            Observed::RowEffect(effect, alternative) => self.effect(read, effect, alternative),
             Observed::Value(value) | Observed::Live(value) => format!("{key} = {}", self.value(value)),
         }
     }
 
     /// What a transaction may have seen of a row that its predicates concern.
-    fn story(&self, read: Read, story: u32, way: u32) -> String {
-        let stories = self.index.stories();
-        let seen = &stories.all()[story as usize].alternatives[way as usize].seen;
-        let mut seen: Vec<_> = seen.iter().map(|&content| stories.content(content)).collect();
+    fn effect(&self, read: Read, effect: u32, alternative: u32) -> String {
+        let effects = self.index.effects();
+        let seen = &effects.all()[effect as usize].alternatives[alternative as usize].seen;
+        let mut seen: Vec<_> = seen.iter().map(|&content| effects.content(content)).collect();
         seen.sort_by_key(|content| (!content.is_dead, &content.datum));
         let key = self.key(read.key);
         let texts: Vec<String> = seen
@@ -159,13 +159,13 @@ impl<'h> Terms<'h> {
         }
     }
 
-    /// What a transaction did to a row in one of its ways.
-    fn took(&self, txn: TxnId, key: KeyId, way: u32, negated: bool) -> String {
-        let (name, stories) = (self.name(Some(txn)), self.index.stories());
-        let story = stories.find(txn, key).map(|story| &stories.all()[story]);
-        let written = story.and_then(|story| story.alternatives.get(way as usize)?.written);
+    /// What a transaction did to a row in one of its alternatives.
+    fn took(&self, txn: TxnId, key: KeyId, alternative: u32, negated: bool) -> String {
+        let (name, effects) = (self.name(Some(txn)), self.index.effects());
+        let effect = effects.find(txn, key).map(|effect| &effects.all()[effect]);
+        let written = effect.and_then(|effect| effect.alternatives.get(alternative as usize)?.written);
         let key = self.key(key);
-        let (did, did_not) = match written.map(|(content, _)| stories.content(content)) {
+        let (did, did_not) = match written.map(|(content, _)| effects.content(content)) {
             None => (format!("left {key} as it was"), format!("changed {key}")),
             Some(content) if content.is_dead => (format!("deleted {key}"), format!("did not delete {key}")),
             Some(content) if content.is_other => {
@@ -184,7 +184,7 @@ impl<'h> Terms<'h> {
     pub fn say(&self, lit: Lit) -> String {
         match lit.atom {
             Atom::Before(a, b) => self.order(a, b),
-            Atom::Took(txn, key, way) => self.took(txn, key, way, lit.negated),
+            Atom::Took(txn, key, alternative) => self.took(txn, key, alternative, lit.negated),
             Atom::In(txn) => format!(
                 "{} {}",
                 self.name(Some(txn)),

@@ -4,7 +4,8 @@ use certify::{Certificate, Level, Lit, Node, Rule};
 use drive::plant::{Planted, plant};
 use drive::simulate::{Config, generate};
 use expect_test::{Expect, expect};
-use history::{Builder, History, Index, InitialState, OpId, Outcome, TxnTimes, ValueId};
+use history::{Builder, History, InitialState, OpId, Outcome, TxnTimes, ValueId};
+use index::Index;
 
 use crate::{EdgeKind, Explanation, Line, explain};
 

@@ -139,7 +139,7 @@ fn copy_txn(history: &History, txn: TxnId, builder: &mut Builder, session: Sessi
 #[cfg(test)]
 mod tests {
     use crate::{ReadOptions, read_bytes};
-    use history::Index;
+    use index::Index;
 
     const CONVERTED: &[u8] = b"w 1 5\nw 2 6\n=\nr 1 5\n-\nw 1 7\n=\nr 2 6\n-\nr 1 7\n";
 

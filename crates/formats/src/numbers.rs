@@ -4,7 +4,8 @@
 //! the meaning; otherwise keys are counted and values are moved, which no verdict depends on, and a warning says so.
 //! One pass over the operations and a few words for each key.
 
-use history::{Datum, History, Index, InitialDefault, KeyId, ValueId};
+use history::{Datum, History, InitialDefault, KeyId, ValueId};
+use index::Index;
 
 use crate::Warning;
 use crate::error::Error;

@@ -226,7 +226,7 @@ impl Generator {
                 self.builder.range_read(RangeRead { from, to, rows })
             }
             11 => {
-                let (predicate, rows) = (self.predicate(), self.rows());
+                let (predicate, rows) = (self.predicate().into(), self.rows());
                 self.builder.predicate_read(PredicateRead { predicate, rows })
             }
             _ => {
@@ -279,7 +279,7 @@ impl Generator {
             false => Change::Set(random_datum(&mut self.random, 0)),
         };
         PredicateWrite {
-            predicate: self.predicate(),
+            predicate: self.predicate().into(),
             change,
             row_count: self.random.maybe(Random::next),
             keys: self.random.one_in(4).then(|| (0..self.random.below(3)).map(|_| self.key()).collect()),
@@ -340,11 +340,11 @@ pub fn describe_op(history: &History, op: OpId) -> String {
             format!("list {:?}", list.map(|list| list.iter().map(original).collect::<Vec<_>>()))
         }
         Op::RangeRead(range) => format!("range {:?} {:?} {:?}", range.from, range.to, rows(&range.rows)),
-        Op::PredicateRead(read) => format!("predicate {:?} {:?}", read.predicate, rows(&read.rows)),
+        Op::PredicateRead(read) => format!("predicate {:?} {:?}", read.predicate.datum(), rows(&read.rows)),
         Op::PredicateWrite(write) => {
             let keys = write.keys.iter().flatten().map(|&key| history.keys().original(key));
             let keys: Vec<_> = keys.collect();
-            format!("{:?} {:?} {:?} {keys:?}", write.predicate, write.change, write.row_count)
+            format!("{:?} {:?} {:?} {keys:?}", write.predicate.datum(), write.change, write.row_count)
         }
         Op::Delete { tombstone, .. } => format!("delete {:?}", tombstone.map(|mark| original(history, mark))),
         other => format!(

@@ -53,7 +53,8 @@ impl ZeroImplied {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use history::{Index, Outcome};
+    use history::Outcome;
+    use index::Index;
 
     #[test]
     fn zero_is_initial_only_where_nobody_writes_it() {

@@ -7,7 +7,8 @@ use formats::{
     ErrorKind, Format, Input, ReadOptions, Warning, WriteOptions, notation, read, read_bytes, write_to,
     write_to_path,
 };
-use history::{History, Index};
+use history::History;
+use index::Index;
 
 const STRICT: WriteOptions = WriteOptions { lossy: false };
 const LOSSY: WriteOptions = WriteOptions { lossy: true };

@@ -1,6 +1,6 @@
 //! One operation of a transaction, as the client saw it.
 
-use crate::{Datum, KeyId, ValueId};
+use crate::{Datum, KeyId, RecordedPredicate, ValueId};
 
 /// An operation with what it returned.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -155,12 +155,10 @@ impl RangeRead {
 }
 
 /// A read of all rows that satisfy a predicate.
-///
-/// The predicate is kept as the input wrote it; [`crate::Predicate::parse`] gives it its meaning.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PredicateRead {
-    /// The predicate, as data.
-    pub predicate: Datum,
+    /// The predicate.
+    pub predicate: RecordedPredicate,
     /// What was returned; `None` if the client does not know.
     pub rows: Option<Vec<Row>>,
 }
@@ -168,8 +166,8 @@ pub struct PredicateRead {
 /// A write of all rows that satisfy a predicate.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PredicateWrite {
-    /// The predicate, as data.
-    pub predicate: Datum,
+    /// The predicate.
+    pub predicate: RecordedPredicate,
     /// What happens to the rows.
     pub change: Change,
     /// How many rows the database said it changed.

@@ -13,6 +13,7 @@ mod data;
 mod interval;
 mod lexer;
 mod print;
+mod recorded;
 mod term;
 mod text;
 
@@ -21,6 +22,7 @@ use std::fmt;
 use crate::Datum;
 
 pub use interval::{Interval, Subject};
+pub use recorded::RecordedPredicate;
 use term::Term;
 
 /// How deep parts of a predicate may stand inside each other.

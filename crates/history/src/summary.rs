@@ -87,7 +87,7 @@ mod tests {
         let key = builder.keys.intern("x".into());
         builder.initial.recorded.push((key, ValueId(1)));
         builder.begin(session);
-        builder.predicate_read(PredicateRead { predicate: Datum::Bool(true), rows: Some(Vec::new()) });
+        builder.predicate_read(PredicateRead { predicate: Datum::Bool(true).into(), rows: Some(Vec::new()) });
         builder.end(Outcome::Committed);
         assert_eq!(Summary::of(&builder.finish()).keys, 1);
     }

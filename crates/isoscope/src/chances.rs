@@ -4,7 +4,8 @@
 //! times, of transactions that may have overlapped. Pairs on one key are counted by sorting, O(n log n); pairs on two
 //! keys by walking from each reader to the writers of its keys, and only up to a budget.
 
-use history::{History, Index, KeyId, Outcome, TxnId};
+use history::{History, KeyId, Outcome, TxnId};
+use index::Index;
 
 /// The pairs; a pair counts once for each key (or pair of keys) on which it conflicts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]

@@ -4,7 +4,8 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use certify::Fingerprint;
-use history::{Clock, History, Index};
+use history::{Clock, History};
+use index::Index;
 use levels::LevelId;
 use verify::{Limit, Stages};
 

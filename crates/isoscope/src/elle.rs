@@ -9,7 +9,8 @@
 
 use anomalies::lattice::{self, Model, Names};
 use anomalies::{Anomaly, Assumptions, Class, Found, Search, Tier};
-use history::{FindingKind, History, Index};
+use history::History;
+use index::{FindingKind, Index};
 use levels::LevelId;
 
 use crate::answer::{Answer, Decision};

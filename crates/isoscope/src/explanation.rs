@@ -1,7 +1,8 @@
 //! Why a level is violated, for people: from a certificate, from the text of a level, or from a value without a writer.
 
 use explain::{Anomaly, Edge};
-use history::{Finding, FindingKind, History, Index, KeyId, OpId, TxnId, ValueId};
+use history::{History, KeyId, OpId, TxnId, ValueId};
+use index::{Finding, FindingKind, Index};
 
 use crate::answer::{Answer, Decision};
 use history::visible;

@@ -1,6 +1,6 @@
 //! Why a level is undecided, as a sentence.
 
-use history::{InitialDefault, Op, OpId, Predicate, PredicateRead, PredicateWrite};
+use history::{InitialDefault, Op, OpId, PredicateRead, PredicateWrite};
 use spec::ConvertError;
 
 use crate::answer::Obstacle;
@@ -42,7 +42,7 @@ fn unsupported(question: &Question<'_>, op: OpId) -> String {
             "has a list, which is decided under prefix consistency in small histories only".to_owned()
         }
         Op::PredicateRead(PredicateRead { predicate, .. })
-        | Op::PredicateWrite(PredicateWrite { predicate, .. }) => match Predicate::parse(predicate) {
+        | Op::PredicateWrite(PredicateWrite { predicate, .. }) => match predicate.meaning() {
             Err(error) => format!("has a predicate without a meaning: {error}"),
             Ok(_) => format!("has a predicate, and {}", beside_predicate(question)),
         },

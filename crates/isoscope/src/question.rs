@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use certify::text::facts::Facts;
 use certify::{Certificate, Flaw, Level};
-use history::{FindingKind, History, Index, Outcome};
+use history::{History, Outcome};
+use index::{FindingKind, Index};
 use levels::LevelId;
 use verify::{Options, Stages, Stats, Unsupported, Verdict};
 
@@ -150,8 +151,7 @@ impl Question<'_> {
 
     /// Whether validation found something in a committed transaction; this only chooses which level is asked first.
     fn has_finding(&self) -> bool {
-        let is_committed =
-            |finding: &history::Finding| self.history.outcome(finding.txn) == Outcome::Committed;
+        let is_committed = |finding: &index::Finding| self.history.outcome(finding.txn) == Outcome::Committed;
         self.index.findings().iter().any(is_committed)
     }
 

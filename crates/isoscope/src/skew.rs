@@ -47,7 +47,7 @@ impl SkewReport {
             Decision::Holds => search.below(level.clock_skew),
             // With predicates on many rows the engine uses real time to prune row contents, so another skew needs a new
             // decision.
-            Decision::Violated if !history::Stories::are_few(question.history) => Ok(None),
+            Decision::Violated if !index::RowEffects::are_few(question.history) => Ok(None),
             Decision::Violated => search.above(level.clock_skew, certificate),
             Decision::Undecided(_) => Ok(None),
         }

@@ -12,7 +12,8 @@ use certify::text::judge::Witness;
 use certify::text::plan::Plan;
 use certify::text::{TextCertificate, cases, check_facts, small};
 use certify::{Certificate, Flaw};
-use history::{FindingKind, KeyId, Op, OpId, TxnId, ValueId};
+use history::{KeyId, Op, OpId, TxnId, ValueId};
+use index::FindingKind;
 use levels::LevelId;
 use spec::Level;
 

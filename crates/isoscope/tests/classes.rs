@@ -2,7 +2,8 @@
 //! that it forbids occurs, by the oracle of `testkit`. `ISOSCOPE_SOAK=20000` asks for that many histories.
 
 use certify::Level;
-use history::{FindingKind, History, Index, Outcome};
+use history::{History, Outcome};
+use index::{FindingKind, Index};
 use isoscope::anomalies::lattice::Model;
 use isoscope::anomalies::{self, Search, Tier};
 use isoscope::certify;

@@ -110,7 +110,7 @@ mod tests {
         let readings = spec::SmallHistory::readings(&history, 0, level.spec()).unwrap();
         let by_text = readings.iter().any(|reading| spec::oracle::holds(reading, level.spec()));
         if let Some(engine) = level.engine() {
-            let index = history::Index::of(&history);
+            let index = index::Index::of(&history);
             let answer = verify::verify(&history, &index, &engine, &verify::Options::default()).unwrap();
             let by_engine = matches!(answer.verdict, verify::Verdict::Holds(_));
             assert_eq!(by_engine, by_text, "{level}: {text}");

@@ -6,7 +6,7 @@
 //! transaction wrote the value. Read committed and update serializability allow a second read of a key to find another
 //! committed value.
 
-use history::FindingKind;
+use index::FindingKind;
 
 use crate::LevelId;
 

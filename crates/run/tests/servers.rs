@@ -8,8 +8,8 @@ use common::{drive, drive_on, holds};
 use isoscope::LevelId;
 
 fn misses_own_writes(history: &history::History) -> bool {
-    let index = history::Index::of(history);
-    index.findings().iter().any(|finding| finding.kind == history::FindingKind::NotMyOwnWrite)
+    let index = index::Index::of(history);
+    index.findings().iter().any(|finding| finding.kind == index::FindingKind::NotMyOwnWrite)
 }
 
 fn url(variable: &str) -> Option<String> {

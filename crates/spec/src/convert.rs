@@ -1,6 +1,6 @@
 //! Recorded histories to small ones and back.
 //!
-//! The way in looks at the operations themselves and not at `history::Index`, so that the oracle shares no code with
+//! The way in looks at the operations themselves and not at `index::Index`, so that the oracle shares no code with
 //! the engines it tests. What no order can explain stays unexplainable: a read that contradicts the transaction's own
 //! write becomes a read of a value that nobody wrote.
 

@@ -4,7 +4,8 @@
 //! come, the writes that are still to come, and the reads of transactions that may come next. A write belongs to a class
 //! of its own, to the group of its value, and to the groups selected from its key, which are rare.
 
-use history::{Index, KeyId, SourceClass};
+use history::KeyId;
+use index::{Index, SourceClass};
 
 use crate::problem::{INITIAL, Problem};
 

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use certify::{Certificate, Level, Node};
-use history::{History, Index, Outcome, TxnId};
+use history::{History, Outcome, TxnId};
+use index::Index;
 use order::IncrementalOrder;
 use solve::{Habits, Solver};
 
@@ -58,7 +59,7 @@ pub(crate) fn prove_finding(
     history: &History,
     index: &Index,
     level: &Level,
-    finding: &history::Finding,
+    finding: &index::Finding,
 ) -> Certificate {
     let problem = match Problem::new(history, index, level, &Links::All) {
         Ok(problem) => problem,
@@ -384,7 +385,7 @@ impl Run<'_> {
 /// Whether the checker takes certificates about the whole problem. Where there are predicates, the problem may be about
 /// some keys only; a level of real time has no certificates for a history without times.
 fn has_certificates(problem: &Problem<'_>) -> bool {
-    !history::has_predicates(problem.history) && (problem.history.has_times() || !problem.level.needs_times())
+    !index::has_predicates(problem.history) && (problem.history.has_times() || !problem.level.needs_times())
 }
 
 /// Whether saturation left the source of a read open.

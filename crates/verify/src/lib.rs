@@ -32,7 +32,8 @@ pub use options::{Limit, Options, Stages};
 pub use stats::Stats;
 
 use certify::{Certificate, Core, Level};
-use history::{FindingKind, History, Index, OpId, Outcome};
+use history::{History, OpId, Outcome};
+use index::{FindingKind, Index};
 use problem::Links;
 
 /// The answer to "does this history satisfy the level?".
@@ -84,7 +85,7 @@ pub fn verify(
             false => (unordered::decide(history, index, level, options), Vec::new()),
         }
     };
-    if history::has_predicates(history) {
+    if index::has_predicates(history) {
         let decided = predicates::decide(history, level, options, &engine);
         return decided.or_else(|unsupported| try_orders(history, level, options).ok_or(unsupported));
     }
@@ -119,8 +120,8 @@ pub fn prove_finding(
     level: &Level,
     forbids: &dyn Fn(FindingKind) -> bool,
 ) -> Option<Certificate> {
-    let is_open = index.stories().all().iter().any(|story| story.alternatives.len() > 1);
-    if index.unindexed().is_some() || is_open || history::Stories::refusal(history).is_some() {
+    let is_open = index.effects().all().iter().any(|effect| effect.alternatives.len() > 1);
+    if index.unindexed().is_some() || is_open || index::RowEffects::refusal(history).is_some() {
         return None;
     }
     let mut findings = index.findings().iter();

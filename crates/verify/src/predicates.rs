@@ -1,6 +1,6 @@
 //! Histories in which predicates leave open what a transaction did: cases.
 //!
-//! A story (`history::Stories`) with several alternatives says that a transaction changed a row, or did not, or changed
+//! An effect (`index::RowEffects`) with several alternatives says that a transaction changed a row, or did not, or changed
 //! it to one thing or another. With all alternatives chosen, the history is one of plain reads and writes, which the
 //! engine decides. So a choice is guessed by running the transactions in the order that the recording suggests, and
 //! what the engine refutes of it is learnt (`cases`).
@@ -10,7 +10,7 @@
 //! themselves, so does the history, and if not, the order that explains them is tried on all rows.
 //!
 //! A recording that tells which rows a write changed leaves nothing open, and a right guess is one run of the engine;
-//! the worst case is exponential in the stories that contradict each other.
+//! the worst case is exponential in the effects that contradict each other.
 
 mod basis;
 mod cases;
@@ -18,7 +18,8 @@ mod guess;
 mod serial;
 
 use certify::{Certificate, Level};
-use history::{History, Index, KeyId, OpId, Scope, Stories};
+use history::{History, KeyId, OpId};
+use index::{Index, RowEffects, Scope};
 
 use crate::options::Options;
 use crate::stats::Stats;
@@ -28,14 +29,14 @@ use cases::{Cases, End};
 /// Decides an index, and gives back up to so many further contradictions.
 type Engine<'e> = dyn Fn(&Index, usize) -> (Answer, Vec<Certificate>) + 'e;
 
-/// Decides a level, with the way to decide it when nothing is open.
+/// Decides a level; `engine` decides it once every alternative is selected.
 pub(crate) fn decide(
     history: &History,
     level: &Level,
     options: &Options<'_>,
     engine: &Engine<'_>,
 ) -> Result<Answer, Unsupported> {
-    if let Some(op) = Stories::refusal(history) {
+    if let Some(op) = RowEffects::refusal(history) {
         return Err(Unsupported { op });
     }
     let question = Question { history, level, options, engine };
@@ -67,7 +68,7 @@ pub(crate) fn decide(
     Ok(Answer { verdict, stats })
 }
 
-/// Runs of the engine where most ways are open.
+/// Runs of the engine where most alternatives are open.
 const MAX_ROUGH_RUNS: usize = 16;
 
 struct Question<'a> {
@@ -88,7 +89,7 @@ impl Question<'_> {
     /// Decides about the keys in doubt. If those can be explained, the order that does so is tried on all rows; the rows
     /// that do not fit are in doubt from then on.
     fn refine(&self, mut keys: Vec<KeyId>) -> Result<Answer, Unsupported> {
-        let mut is_partial = !(self.options.stages.whole && Stories::are_few(self.history));
+        let mut is_partial = !(self.options.stages.whole && RowEffects::are_few(self.history));
         loop {
             if let Some(limit) = (self.options.limit)() {
                 return Ok(Answer { verdict: Verdict::Undecided(limit), stats: Stats::default() });
@@ -125,10 +126,10 @@ impl Question<'_> {
         if let Some(op) = index.unindexed() {
             return Err(Unsupported { op });
         }
-        // Where what nobody saw is one content, most ways are open, and a contradiction is found soon or not at all.
-        let most_runs = if scope.is_rough(self.history) { MAX_ROUGH_RUNS } else { usize::MAX };
+        // Where all unread contents count as one, most alternatives are open: a contradiction is found soon or not at all.
+        let most_runs = if scope.is_coarse(self.history) { MAX_ROUGH_RUNS } else { usize::MAX };
         let Some(mut answer) = self.decide_ways(&index, most_runs) else {
-            return Err(Unsupported { op: history::first_by_predicate(self.history).unwrap_or(OpId(0)) });
+            return Err(Unsupported { op: index::first_by_predicate(self.history).unwrap_or(OpId(0)) });
         };
         if let Verdict::Violated(Certificate::Violated { keys: about, .. }) = &mut answer.verdict {
             *about = keys.cloned();
@@ -136,14 +137,14 @@ impl Question<'_> {
         Ok(answer)
     }
 
-    /// Decides which ways stories took; `None` if that takes more runs of the engine than so many.
+    /// Decides which alternatives are true; `None` if that takes more runs of the engine than so many.
     fn decide_ways(&self, index: &Index, most_runs: usize) -> Option<Answer> {
-        let stories = index.stories();
-        if stories.all().iter().all(|story| story.alternatives.len() == 1) {
+        let effects = index.effects();
+        if effects.all().iter().all(|effect| effect.alternatives.len() == 1) {
             return Some((self.engine)(index, 0).0);
         }
         let guess = guess::guess(self.history, index);
-        let mut cases = Cases::new(self.history, stories, self.level, self.options, self.engine, guess);
+        let mut cases = Cases::new(self.history, effects, self.level, self.options, self.engine, guess);
         cases.most_runs = most_runs;
         let end = cases.run();
         let mut stats = cases.last.take().map(|answer| answer.stats).unwrap_or_default();

@@ -8,7 +8,8 @@
 //! One pass over the reads; a work list for the consequences, so a chain of unknown transactions costs its length.
 
 use certify::{Level, RealTime};
-use history::{Finding, History, Index, OpId, Outcome, TxnId, VersionOrder};
+use history::{History, OpId, Outcome, TxnId};
+use index::{Finding, Index, VersionOrder};
 
 use crate::classes::Classes;
 use crate::options::Limit;
@@ -209,14 +210,15 @@ impl<'a> Problem<'a> {
         sources.initial.then_some(INITIAL).into_iter().chain(writes)
     }
 
-    /// What cannot be whatever others did comes first: no other way of a story mends it.
+    /// Report first the findings that no alternative repairs.
     fn find_hopeless(&self) -> Option<Flaw> {
-        let stories = self.index.stories();
+        let effects = self.index.effects();
         let is_hopeless = |finding: &&Finding| {
-            let story = stories.find(finding.txn, finding.key).map(|story| &stories.all()[story]);
-            let has_no_way =
-                story.is_some_and(|story| story.alternatives.iter().all(|way| way.seen.is_empty()));
-            has_no_way && self.status[finding.txn.index()] == Status::In
+            let effect = effects.find(finding.txn, finding.key).map(|effect| &effects.all()[effect]);
+            let has_none = effect.is_some_and(|effect| {
+                effect.alternatives.iter().all(|alternative| alternative.seen.is_empty())
+            });
+            has_none && self.status[finding.txn.index()] == Status::In
         };
         self.index.findings().iter().find(is_hopeless).cloned().map(Flaw::Finding)
     }

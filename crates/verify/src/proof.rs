@@ -13,7 +13,8 @@ mod rules;
 mod write;
 
 use certify::{Certificate, ReadId, Rule, Step, StepId};
-use history::{Finding, FindingKind, TxnId};
+use history::TxnId;
+use index::{Finding, FindingKind};
 use order::{EdgeId, PathSearch};
 use rustc_hash::FxHashMap;
 

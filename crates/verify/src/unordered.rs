@@ -27,7 +27,8 @@
 //! write; doubting ever more stretches of each derivation, which takes thousands out for nothing.
 
 use certify::{Atom, Certificate, Level, Node, Rule};
-use history::{History, Index, TxnId};
+use history::{History, TxnId};
+use index::Index;
 use rustc_hash::FxHashMap;
 
 use crate::problem::Links;

@@ -5,7 +5,8 @@
 //! either. `ISOSCOPE_SOAK` says how many attacks each test makes (20,000 unless told).
 
 use certify::{Certificate, Fingerprint, Level};
-use history::{Datum, History, Index, Outcome};
+use history::{Datum, History, Outcome};
+use index::Index;
 use testkit::{Random, Sketch, generate_mixed, has_certificates, mutate, oracle};
 use verify::{Options, Verdict, verify};
 

@@ -2,7 +2,8 @@
 //! shared histories is beside the project, the recordings of its manifest. Every certificate is checked.
 
 use certify::Level;
-use history::{History, Index};
+use history::History;
+use index::Index;
 use verify::{Options, Verdict, verify};
 
 fn holds(history: &History, level: &Level) -> bool {

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use certify::Level;
-use history::{History, Index};
+use history::History;
+use index::Index;
 use verify::{Answer, Options, Stages, Verdict, verify};
 
 /// A sequence of numbers that a seed decides (Knuth's linear congruential generator).

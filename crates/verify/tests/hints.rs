@@ -1,7 +1,8 @@
 //! Orders of other levels as hints: a right one is the answer, a wrong one changes nothing.
 
 use certify::{Certificate, Level, Node};
-use history::{History, Index};
+use history::History;
+use index::Index;
 use verify::{Options, Verdict, verify};
 
 fn read(text: &str) -> History {

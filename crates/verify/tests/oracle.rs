@@ -3,7 +3,8 @@
 //! it have `soak` in their names.
 
 use certify::{Certificate, Level};
-use history::{History, Index, Outcome};
+use history::{History, Outcome};
+use index::Index;
 use testkit::exhaustive::Scope;
 use testkit::generate::{self, Shape};
 use testkit::{Random, assert_agrees};

@@ -6,7 +6,8 @@ use std::cell::Cell;
 use std::fmt::Write;
 
 use certify::{Certificate, Core, Level};
-use history::{History, Index};
+use history::History;
+use index::Index;
 use testkit::generate_rows::{self, Content};
 use testkit::{agree_if_decided, oracle};
 use verify::{Options, Stages, Verdict, verify};

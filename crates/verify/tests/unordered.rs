@@ -1,7 +1,8 @@
 //! Levels that do not ask for session order, on histories whose sessions are wrong at many places.
 
 use certify::Level;
-use history::{Builder, History, Index, InitialState, Outcome, ValueId};
+use history::{Builder, History, InitialState, Outcome, ValueId};
+use index::Index;
 use testkit::Random;
 use verify::{Options, Verdict, verify};
 

@@ -1,7 +1,8 @@
 //! Lists tell the order of versions: verdicts without a search, with witnesses of the fewest transactions.
 
 use certify::{Certificate, Level};
-use history::{Builder, History, Index, InitialState, Outcome, ValueId};
+use history::{Builder, History, InitialState, Outcome, ValueId};
+use index::Index;
 use verify::{Options, Stages, Verdict, verify};
 
 /// Lists to which transactions append, in the making.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use history::Index;
+use index::Index;
 use isoscope::{Asked, Check, Decision, Limits, Witness, units};
 use picture::Use;
 use serde_json::json;

@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use history::{History, Index, Op};
+use history::{History, Op};
+use index::Index;
 use isoscope::units::{self, count};
 use isoscope::{Chances, limits};
 use serde::Serialize;

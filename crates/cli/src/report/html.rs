@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use history::Index;
+use index::Index;
 use isoscope::Chances;
 use picture::Page;
 

@@ -4,7 +4,8 @@
 //! wrote: without such a read no level can be violated. A run is a test of clients that work at the same time, so two of
 //! them must have met. Where there are predicates, pairs are not counted, and a committed transaction is enough.
 
-use history::{History, Index, Outcome, SessionId, TxnId};
+use history::{History, Outcome, SessionId, TxnId};
+use index::Index;
 use isoscope::Chances;
 
 /// The name of the session in which a run reads everything at its end.

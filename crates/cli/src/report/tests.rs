@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use expect_test::{Expect, expect};
 use formats::Format;
-use history::{Index, Summary};
+use history::Summary;
+use index::Index;
 use isoscope::{Check, LevelId, Limits, NotAsked};
 
 use super::shown::{Bar, Shown};

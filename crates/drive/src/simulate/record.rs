@@ -164,7 +164,7 @@ impl Recorder {
                 let keys = self.records_keys.then(|| rows.iter().map(key).collect());
                 let column = (Datum::str(COLUMNS[set]), Datum::Int(i64::from(value)));
                 self.builder.predicate_write(PredicateWrite {
-                    predicate: predicate(filter),
+                    predicate: predicate(filter).into(),
                     change: Change::Set(Datum::row(vec![column])),
                     row_count: Some(rows.len() as u64),
                     keys,
@@ -196,7 +196,7 @@ impl Recorder {
             is_dead: false,
         };
         let rows = rows.iter().map(row).collect();
-        self.builder.predicate_read(PredicateRead { predicate: predicate(filter), rows: Some(rows) });
+        self.builder.predicate_read(PredicateRead { predicate: predicate(filter).into(), rows: Some(rows) });
     }
 
     #[inline]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use history::{Datum, History, KeyId, Op, Predicate, TxnId, ValueId};
+use history::{Datum, History, KeyId, Op, TxnId, ValueId};
 
 use super::*;
 
@@ -35,7 +35,7 @@ fn replay(history: &History, txn: TxnId, state: &mut State) -> Option<Vec<KeyId>
             Op::PredicateWrite(write) => &write.predicate,
             other => panic!("{other:?} in a history of predicates"),
         };
-        let predicate = Predicate::parse(predicate).unwrap();
+        let predicate = predicate.meaning().unwrap();
         let matches = |(key, row): &(&KeyId, &Datum)| predicate.matches(history.keys().original(**key), row);
         let matching: Vec<(KeyId, Datum)> =
             state.iter().filter(matches).map(|(&key, row)| (key, row.clone())).collect();

@@ -136,7 +136,7 @@ impl Relations {
             writers: BTreeMap::new(),
         };
         let mut writer_of = BTreeMap::new();
-        let index = history::Index::of(&run.history);
+        let index = index::Index::of(&run.history);
         for (place, commit) in run.commits.iter().enumerate() {
             for read in index.reads_of(commit.txn) {
                 let read = index.reads()[read];
@@ -278,7 +278,7 @@ fn reads_satisfy(run: &Run, level: StoreLevel) -> bool {
         StoreLevel::ReadCommitted => reads_only_forward(run),
         StoreLevel::ReadUncommitted => true,
         level => {
-            history::Index::of(&run.history).findings().is_empty()
+            index::Index::of(&run.history).findings().is_empty()
                 && Relations::of(run).is_some_and(|relations| relations.satisfies(level))
         }
     }

@@ -270,7 +270,7 @@ impl MicroOps<'_, '_> {
                 None
             }
         };
-        self.builder.predicate_read(PredicateRead { predicate, rows });
+        self.builder.predicate_read(PredicateRead { predicate: predicate.into(), rows });
         Ok(())
     }
 

@@ -98,7 +98,7 @@ fn closed_predicates_have_a_meaning() {
     let meanings = |text: &str| -> Vec<String> {
         let history = crate::read_bytes("file", text.as_bytes(), &ReadOptions::default()).unwrap().history;
         let ops = history.txns().flat_map(|txn| history.ops(txn)).filter_map(|(_, op)| match op {
-            Op::PredicateRead(read) => Some(Predicate::parse(&read.predicate).unwrap().print()),
+            Op::PredicateRead(read) => Some(read.predicate.meaning().unwrap().print()),
             _ => None,
         });
         ops.collect()

@@ -270,7 +270,7 @@ impl Writer<'_> {
 
     fn predicate_read(&mut self, read: &PredicateRead, is_completion: bool) -> Result<(), Error> {
         self.line.push_str("[:rp ");
-        self.datum(&read.predicate)?;
+        self.datum(read.predicate.datum())?;
         let Some(rows) = read.rows.as_ref().filter(|_| is_completion) else {
             self.line.push_str(" nil");
             return Ok(());

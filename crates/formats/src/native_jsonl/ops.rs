@@ -139,7 +139,7 @@ impl OpReader<'_, '_> {
     fn predicate_read(&mut self, has_rows: bool) -> Result<(), Error> {
         let predicate = self.json.datum(0)?;
         let rows = self.rows_if(has_rows)?;
-        self.builder.predicate_read(PredicateRead { predicate, rows });
+        self.builder.predicate_read(PredicateRead { predicate: predicate.into(), rows });
         Ok(())
     }
 
@@ -194,7 +194,7 @@ impl OpReader<'_, '_> {
         let attributes = self.attributes(true)?;
         let keys = attributes.keys.clone();
         self.builder.predicate_write(PredicateWrite {
-            predicate,
+            predicate: predicate.into(),
             change,
             row_count: attributes.row_count,
             keys,

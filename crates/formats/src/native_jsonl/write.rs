@@ -211,10 +211,10 @@ fn write_op(history: &History, op: Op<'_>, line: &mut TxnLine) {
             line.range_read(&range.from, &range.to, range.rows.as_ref().map(rows_of).as_deref());
         }
         Op::PredicateRead(read) => {
-            line.predicate_read(&read.predicate, read.rows.as_ref().map(rows_of).as_deref());
+            line.predicate_read(read.predicate.datum(), read.rows.as_ref().map(rows_of).as_deref());
         }
         Op::PredicateWrite(write) => {
-            line.predicate_write(&write.predicate, &write.change, write.row_count);
+            line.predicate_write(write.predicate.datum(), &write.change, write.row_count);
             if let Some(keys) = &write.keys {
                 line.set_changed_keys(keys.iter().map(|&key| key_of(key)));
             }

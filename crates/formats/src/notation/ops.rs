@@ -163,7 +163,7 @@ fn delete(cursor: &mut Cursor<'_>, builder: &mut Builder) -> Result<(), Error> {
 fn predicate_read(cursor: &mut Cursor<'_>, builder: &mut Builder) -> Result<(), Error> {
     let predicate = predicate(cursor)?;
     let rows = rows(cursor, builder)?;
-    builder.predicate_read(PredicateRead { predicate, rows });
+    builder.predicate_read(PredicateRead { predicate: predicate.into(), rows });
     Ok(())
 }
 
@@ -194,7 +194,7 @@ fn end_predicate_write(
         row_count = Some(count.map_err(|_| start.error("how many rows were changed"))?);
     }
     let keys = if cursor.eat("~{") { Some(changed_keys(cursor, builder)?) } else { None };
-    builder.predicate_write(PredicateWrite { predicate, change, row_count, keys });
+    builder.predicate_write(PredicateWrite { predicate: predicate.into(), change, row_count, keys });
     suffixes(cursor, builder)
 }
 

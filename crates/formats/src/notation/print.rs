@@ -179,11 +179,11 @@ impl Printer<'_> {
                 self.rows(range.rows.as_deref());
             }
             Op::PredicateRead(read) => {
-                self.predicate("p", &read.predicate);
+                self.predicate("p", read.predicate.datum());
                 self.rows(read.rows.as_deref());
             }
             Op::PredicateWrite(write) => {
-                self.change(&write.predicate, &write.change);
+                self.change(write.predicate.datum(), &write.change);
                 if let Some(count) = write.row_count {
                     self.put(format_args!("*{count}"));
                 }

@@ -1,7 +1,8 @@
 //! The edges of a witness with the operations that they connect.
 
 use explain::{Edge, EdgeKind, Explanation};
-use history::{Datum, History, Index, KeyId, Op, OpId, TxnId, visible};
+use history::{History, KeyId, Op, OpId, TxnId, visible};
+use index::Index;
 
 use crate::units::counted;
 
@@ -195,19 +196,11 @@ pub fn op_text(history: &History, op: Op<'_>) -> String {
         Op::Delete { key: of, .. } => format!("deleted {}", key(of)),
         Op::RangeRead(range) => format!("read a range and found {}", rows(&range.rows)),
         Op::PredicateRead(read) => {
-            format!("read where {} and found {}", condition(&read.predicate), rows(&read.rows))
+            format!("read where {} and found {}", read.predicate, rows(&read.rows))
         }
         Op::PredicateWrite(write) => match &write.change {
-            history::Change::Delete => format!("deleted where {}", condition(&write.predicate)),
-            history::Change::Set(new) => format!("set {new} where {}", condition(&write.predicate)),
+            history::Change::Delete => format!("deleted where {}", write.predicate),
+            history::Change::Set(new) => format!("set {new} where {}", write.predicate),
         },
-    }
-}
-
-/// A predicate as the input wrote it, without the quotes of a text.
-fn condition(predicate: &Datum) -> String {
-    match predicate {
-        Datum::Str(text) => text.to_string(),
-        other => other.to_string(),
     }
 }

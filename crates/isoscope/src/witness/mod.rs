@@ -16,7 +16,8 @@ pub use part::Part;
 
 use certify::{Certificate, Level};
 use explain::Anomaly;
-use history::{FindingKind, History, Index, TxnId};
+use history::{History, TxnId};
+use index::{FindingKind, Index};
 
 use crate::answer::{Answer, AskedLevel};
 use crate::error::Error;

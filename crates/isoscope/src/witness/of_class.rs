@@ -5,7 +5,8 @@
 
 use anomalies::{Anomaly, Edge, Kind};
 use explain::EdgeKind;
-use history::{History, Index, KeyId, Op, OpId, TxnId, ValueId, visible};
+use history::{History, KeyId, Op, OpId, TxnId, ValueId, visible};
+use index::Index;
 
 use super::edges::{self, WitnessEdge};
 use super::{Part, Witness};

@@ -50,7 +50,7 @@ pub fn confirm_by_engine(small: &SmallHistory, name: &str, expected: bool) {
         return;
     }
     let history = small.to_history();
-    let index = history::Index::of(&history);
+    let index = index::Index::of(&history);
     let answer =
         verify::verify(&history, &index, &level, &verify::Options::default()).expect("reads and writes only");
     match answer.verdict {

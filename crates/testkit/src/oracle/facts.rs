@@ -56,8 +56,8 @@ pub(super) fn refusal(history: &History) -> Option<String> {
 
 fn predicate_of(op: Op<'_>) -> Option<Result<Predicate, history::PredicateError>> {
     match op {
-        Op::PredicateRead(read) => Some(Predicate::parse(&read.predicate)),
-        Op::PredicateWrite(write) => Some(Predicate::parse(&write.predicate)),
+        Op::PredicateRead(read) => Some(Predicate::parse(read.predicate.datum())),
+        Op::PredicateWrite(write) => Some(Predicate::parse(write.predicate.datum())),
         _ => None,
     }
 }

@@ -117,12 +117,12 @@ fn build_op(builder: &mut Builder, keys: &[KeyId], op: &SketchOp) {
         }
         What::PredicateRead { predicate, rows } => {
             let rows = build_rows(builder, keys, rows.as_deref());
-            builder.predicate_read(PredicateRead { predicate: predicate.clone(), rows })
+            builder.predicate_read(PredicateRead { predicate: predicate.clone().into(), rows })
         }
         What::PredicateWrite { predicate, change, row_count, keys: changed } => {
             let changed = changed.as_ref().map(|changed| changed.iter().map(|&key| keys[key]).collect());
             builder.predicate_write(PredicateWrite {
-                predicate: predicate.clone(),
+                predicate: predicate.clone().into(),
                 change: change.clone(),
                 row_count: *row_count,
                 keys: changed,
@@ -162,10 +162,10 @@ fn sketch_op(history: &History, id: OpId, op: Op<'_>) -> SketchOp {
             What::Range { from: read.from.clone(), to: read.to.clone(), rows: rows(&read.rows) }
         }
         Op::PredicateRead(read) => {
-            What::PredicateRead { predicate: read.predicate.clone(), rows: rows(&read.rows) }
+            What::PredicateRead { predicate: read.predicate.datum().clone(), rows: rows(&read.rows) }
         }
         Op::PredicateWrite(write) => What::PredicateWrite {
-            predicate: write.predicate.clone(),
+            predicate: write.predicate.datum().clone(),
             change: write.change.clone(),
             row_count: write.row_count,
             keys: write.keys.as_ref().map(|keys| keys.iter().map(|key| key.index()).collect()),

@@ -1,32 +1,34 @@
-//! What a derivation rests on: the stories with several alternatives that it would not hold without.
+//! The row effects with several alternatives that a derivation rests on.
 //!
-//! The fewer these are, the more cases one run of the engine refutes. So of two writers that conflict on several keys the
-//! one is named on which least is open, and a read rests on those writers only that in another way would be its source.
+//! The fewer these are, the more selections one run of the engine refutes. So of two writers that conflict on several
+//! keys the basis cites the key with the fewest open alternatives, and a read rests only on the writers that would be
+//! its source under another alternative.
 
 use certify::{Atom, Node, Rule, Step};
-use history::{ExternalRead, FinalWrite, Index, KeyId, TxnId};
+use history::{KeyId, TxnId};
+use index::{ExternalRead, FinalWrite, Index};
 
-use super::cases::{Cases, Way};
+use super::cases::{Cases, Taken};
 
-/// The stories with several alternatives on which a derivation rests.
+/// The effects with several alternatives on which a derivation rests.
 pub(super) struct Basis<'c, 'a> {
     cases: &'c Cases<'a>,
     index: &'c Index,
-    stories: Vec<u32>,
+    effects: Vec<u32>,
 }
 
 impl<'c, 'a> Basis<'c, 'a> {
-    pub fn of(cases: &'c Cases<'a>, index: &'c Index, steps: &[Step]) -> Vec<Way> {
-        let mut basis = Self { cases, index, stories: Vec::new() };
+    pub fn of(cases: &'c Cases<'a>, index: &'c Index, steps: &[Step]) -> Vec<Taken> {
+        let mut basis = Self { cases, index, effects: Vec::new() };
         steps.iter().for_each(|step| basis.add_step(step));
-        basis.stories.sort_unstable();
-        basis.stories.dedup();
-        basis.stories.into_iter().map(|story| (story, index.choice()[story as usize])).collect()
+        basis.effects.sort_unstable();
+        basis.effects.dedup();
+        basis.effects.into_iter().map(|effect| (effect, index.choice()[effect as usize])).collect()
     }
 
-    fn add(&mut self, story: Option<usize>) {
-        let is_open = |story: &usize| self.cases.stories.all()[*story].alternatives.len() > 1;
-        self.stories.extend(story.filter(is_open).map(|story| story as u32));
+    fn add(&mut self, effect: Option<usize>) {
+        let is_open = |effect: &usize| self.cases.effects.all()[*effect].alternatives.len() > 1;
+        self.effects.extend(effect.filter(is_open).map(|effect| effect as u32));
     }
 
     fn add_step(&mut self, step: &Step) {
@@ -45,9 +47,9 @@ impl<'c, 'a> Basis<'c, 'a> {
             Rule::Overwritten => self.add_overwriter(step),
             Rule::TwoWriters => self.add_two_writers(step),
             Rule::RowCount(op) => {
-                let counts = self.cases.stories.counts().iter().filter(|count| count.op == *op);
-                let stories: Vec<u32> = counts.flat_map(|count| count.stories.iter().copied()).collect();
-                stories.into_iter().for_each(|story| self.add(Some(story as usize)));
+                let counts = self.cases.effects.counts().iter().filter(|count| count.op == *op);
+                let effects: Vec<u32> = counts.flat_map(|count| count.effects.iter().copied()).collect();
+                effects.into_iter().for_each(|effect| self.add(Some(effect as usize)));
             }
             _ => {}
         }
@@ -59,37 +61,37 @@ impl<'c, 'a> Basis<'c, 'a> {
         reads.into_iter().find(|read| read.op == id.op && id.key.is_none_or(|key| key == read.key))
     }
 
-    /// A read of a story rests on its way.
+    /// A read that belongs to an effect rests on the alternative of that effect.
     fn add_read(&mut self, read: Option<ExternalRead>) {
-        if let Some(history::Observed::Story(story, _)) = read.map(|read| read.observed) {
-            self.add(Some(story as usize));
+        if let Some(index::Observed::RowEffect(effect, _)) = read.map(|read| read.observed) {
+            self.add(Some(effect as usize));
         }
     }
 
-    /// Stories that in another way would have written what was read.
+    /// Effects that would have written the value under another alternative.
     fn add_other_sources(&mut self, read: Option<ExternalRead>) {
         let Some(read) = read else { return };
         for &number in &self.cases.by_key[read.key.index()] {
-            let story = &self.cases.stories.all()[number as usize];
+            let effect = &self.cases.effects.all()[number as usize];
             let chosen = self.index.choice()[number as usize] as usize;
-            let fits = |way: usize| {
-                let written = story.alternatives[way].written;
-                written.is_some_and(|(content, _)| self.fits(&read, story.txn, content))
+            let fits = |alternative: usize| {
+                let written = effect.alternatives[alternative].written;
+                written.is_some_and(|(content, _)| self.fits(&read, effect.txn, content))
             };
-            let others = (0..story.alternatives.len()).filter(|&way| way != chosen);
-            if story.txn != read.txn && !fits(chosen) && others.into_iter().any(fits) {
+            let others = (0..effect.alternatives.len()).filter(|&alternative| alternative != chosen);
+            if effect.txn != read.txn && !fits(chosen) && others.into_iter().any(fits) {
                 self.add(Some(number as usize));
             }
         }
     }
 
     fn fits(&self, read: &ExternalRead, txn: TxnId, content: u32) -> bool {
-        let stories = self.cases.stories;
-        if let history::Observed::Story(story, way) = read.observed {
-            let seen = &stories.all()[story as usize].alternatives[way as usize].seen;
+        let effects = self.cases.effects;
+        if let index::Observed::RowEffect(effect, alternative) = read.observed {
+            let seen = &effects.all()[effect as usize].alternatives[alternative as usize].seen;
             return seen.binary_search(&content).is_ok();
         }
-        let content = stories.content(content);
+        let content = effects.content(content);
         let value = content.value(self.cases.history);
         let write = FinalWrite { txn, key: read.key, value, is_dead: content.is_dead, op: read.op };
         read.observed.allows(&write)
@@ -108,7 +110,7 @@ impl<'c, 'a> Basis<'c, 'a> {
                 && a == begin
                 && let Some(writer) = b.txn(events)
             {
-                self.add(self.cases.stories.find(writer, read.key));
+                self.add(self.cases.effects.find(writer, read.key));
             }
         }
     }
@@ -124,14 +126,14 @@ impl<'c, 'a> Basis<'c, 'a> {
         let keys = |txn: TxnId| self.index.writes_of(txn).map(|write| self.index.writes()[write].key);
         let of_both = keys(t).filter(|&key| keys(u).any(|other| other == key));
         let is_open = |txn: TxnId, key: KeyId| {
-            let story = self.cases.stories.find(txn, key);
-            story.is_some_and(|story| self.cases.stories.all()[story].alternatives.len() > 1)
+            let effect = self.cases.effects.find(txn, key);
+            effect.is_some_and(|effect| self.cases.effects.all()[effect].alternatives.len() > 1)
         };
         let Some(key) = of_both.min_by_key(|&key| u8::from(is_open(t, key)) + u8::from(is_open(u, key)))
         else {
             return;
         };
-        self.add(self.cases.stories.find(t, key));
-        self.add(self.cases.stories.find(u, key));
+        self.add(self.cases.effects.find(t, key));
+        self.add(self.cases.effects.find(u, key));
     }
 }

@@ -1,26 +1,27 @@
-//! Choosing a way for every story, by what the engine refutes.
+//! Selects an alternative for every row effect; conflicts found by the engine guide the selection.
 //!
-//! With all ways chosen the engine decides. If it refutes the choice, the ways that its derivation rests on are a *case*
-//! that cannot be. A story of it is decided, one way after the other; when each of its ways is in a case with what was
-//! decided before, these cases together are a new one without that story. A case that does not have the last decision
-//! is none of its doing, and is carried back to the decision that it is about: so contradictions that have nothing to
-//! do with each other are not multiplied. The last choice is the next guess, so what was mended stays so.
+//! With all alternatives selected the engine decides the history. If it refutes the selection, the alternatives that
+//! its derivation rests on are a *case*: a set of alternatives that cannot all be true. An effect of the case is then
+//! decided, one alternative after the other. If every alternative conflicts, the conflicts are resolved into a new case
+//! without that effect. A case that does not contain the last decision is carried back to the decision that it is
+//! about, so unrelated contradictions are not multiplied. The last selection is the next guess, so repairs are kept.
 //!
-//! Costs a run of the engine for up to thirty-three cases, and one look at the known cases per decision. Deciding on without carrying back
-//! took a case for each combination of two hundred wrong guesses, which is never.
+//! Costs one run of the engine for up to 33 cases, and one look at the known cases per decision. Without carrying cases
+//! back, two hundred wrong guesses gave one case for each of their combinations, and no answer.
 
 use std::sync::Arc;
 
 use certify::{Certificate, Level, Lit, Rule, Step, StepId};
-use history::{History, Index, Stories};
+use history::History;
+use index::{Index, RowEffects};
 
 use super::Engine;
 use super::basis::Basis;
 use crate::options::{Limit, Options};
 use crate::{Answer, Verdict};
 
-/// A story and one of its alternatives.
-pub(super) type Way = (u32, u32);
+/// An effect and one of its alternatives.
+pub(super) type Taken = (u32, u32);
 
 /// Not decided.
 const OPEN: u32 = u32::MAX;
@@ -32,7 +33,7 @@ const MAX_CHANGES: usize = 256;
 pub(super) enum End {
     Holds(Certificate),
     Limit(Limit),
-    /// Whatever the ways.
+    /// For every selection of alternatives.
     Plain(Certificate),
     Refuted,
     /// More runs of the engine than it is worth.
@@ -42,30 +43,30 @@ pub(super) enum End {
 /// Ways that cannot all be, with the step that says so.
 #[derive(Clone)]
 struct Case {
-    ways: Vec<Way>,
+    taken: Vec<Taken>,
     step: StepId,
 }
 
-/// A story whose ways are tried one after the other.
+/// An effect whose alternatives are tried one after the other.
 struct Decision {
-    story: u32,
-    /// How many ways were tried before the one that is.
+    effect: u32,
+    /// How many alternatives were tried before the current one.
     tried: u32,
     first: u32,
     count: u32,
-    /// The cases of the ways that were tried.
+    /// The cases of the alternatives that were tried.
     cases: Vec<Case>,
 }
 
 impl Decision {
-    fn way(&self) -> Way {
-        (self.story, (self.first + self.tried) % self.count)
+    fn taken(&self) -> Taken {
+        (self.effect, (self.first + self.tried) % self.count)
     }
 }
 
 pub(super) struct Cases<'a> {
     pub history: &'a History,
-    pub stories: &'a Arc<Stories>,
+    pub effects: &'a Arc<RowEffects>,
     pub level: &'a Level,
     pub by_key: Vec<Vec<u32>>,
     pub last: Option<Answer>,
@@ -73,7 +74,7 @@ pub(super) struct Cases<'a> {
     options: &'a Options<'a>,
     engine: &'a Engine<'a>,
     guess: Vec<u32>,
-    /// For each story the way that is decided.
+    /// For each effect the alternative that is decided.
     decided: Vec<u32>,
     decisions: Vec<Decision>,
     refuted: Vec<Case>,
@@ -85,7 +86,7 @@ pub(super) struct Cases<'a> {
 impl<'a> Cases<'a> {
     pub fn new(
         history: &'a History,
-        stories: &'a Arc<Stories>,
+        effects: &'a Arc<RowEffects>,
         level: &'a Level,
         options: &'a Options<'a>,
         engine: &'a Engine<'a>,
@@ -93,9 +94,9 @@ impl<'a> Cases<'a> {
     ) -> Self {
         Self {
             history,
-            stories,
+            effects,
             level,
-            by_key: by_key(history, stories),
+            by_key: by_key(history, effects),
             last: None,
             steps: Vec::new(),
             options,
@@ -121,13 +122,14 @@ impl<'a> Cases<'a> {
                 Ok(case) => case,
                 Err(end) => return end,
             };
-            let ways_of = |story: u32| self.stories.all()[story as usize].alternatives.len() as u32;
-            let open = case.ways.iter().filter(|&&(story, _)| self.decided[story as usize] == OPEN);
-            match open.min_by_key(|&&(story, _)| ways_of(story)) {
-                Some(&(story, way)) => {
+            let count_of = |effect: u32| self.effects.all()[effect as usize].alternatives.len() as u32;
+            let open = case.taken.iter().filter(|&&(effect, _)| self.decided[effect as usize] == OPEN);
+            match open.min_by_key(|&&(effect, _)| count_of(effect)) {
+                Some(&(effect, alternative)) => {
                     // What was refuted comes last.
-                    let count = ways_of(story);
-                    let decision = Decision { story, tried: 0, first: way + 1, count, cases: Vec::new() };
+                    let count = count_of(effect);
+                    let decision =
+                        Decision { effect, tried: 0, first: alternative + 1, count, cases: Vec::new() };
                     self.decide(decision);
                 }
                 None => {
@@ -141,12 +143,12 @@ impl<'a> Cases<'a> {
 
     /// A case that the choice runs into: a known one, or what the engine refutes.
     fn next_case(&mut self) -> Result<Case, End> {
-        let is_decided = |case: &&Case| is_chosen(&self.decided, &case.ways);
+        let is_decided = |case: &&Case| is_chosen(&self.decided, &case.taken);
         if let Some(case) = self.refuted.iter().find(is_decided) {
             return Ok(case.clone());
         }
         self.avoid_known_cases();
-        match self.refuted.iter().find(|case| is_chosen(&self.guess, &case.ways)) {
+        match self.refuted.iter().find(|case| is_chosen(&self.guess, &case.taken)) {
             Some(case) => Ok(case.clone()),
             None => self.try_guess(),
         }
@@ -155,13 +157,13 @@ impl<'a> Cases<'a> {
     /// Changes the guess where a known case speaks against it, as far as that is easy.
     fn avoid_known_cases(&mut self) {
         for _ in 0..MAX_CHANGES {
-            let Some(case) = self.refuted.iter().find(|case| is_chosen(&self.guess, &case.ways)) else {
+            let Some(case) = self.refuted.iter().find(|case| is_chosen(&self.guess, &case.taken)) else {
                 return;
             };
-            let is_open = |&&(story, _): &&Way| self.decided[story as usize] == OPEN;
-            let Some(&(story, way)) = case.ways.iter().rev().find(is_open) else { return };
-            let count = self.stories.all()[story as usize].alternatives.len() as u32;
-            self.guess[story as usize] = (way + 1) % count;
+            let is_open = |&&(effect, _): &&Taken| self.decided[effect as usize] == OPEN;
+            let Some(&(effect, alternative)) = case.taken.iter().rev().find(is_open) else { return };
+            let count = self.effects.all()[effect as usize].alternatives.len() as u32;
+            self.guess[effect as usize] = (alternative + 1) % count;
         }
     }
 
@@ -174,7 +176,7 @@ impl<'a> Cases<'a> {
             return Err(End::GivenUp);
         }
         self.runs += 1;
-        let index = Index::choosing(self.history, self.stories.clone(), self.guess.clone());
+        let index = Index::choosing(self.history, self.effects.clone(), self.guess.clone());
         let (answer, others) = (self.engine)(&index, AT_ONCE);
         let verdict = answer.verdict.clone();
         self.last = Some(answer);
@@ -192,14 +194,14 @@ impl<'a> Cases<'a> {
         Ok(case)
     }
 
-    /// The ways that a contradiction rests on are a new case; `None` if it rests on none.
+    /// The alternatives that a contradiction rests on are a new case; `None` if it rests on none.
     fn refute_case(&mut self, index: &Index, certificate: &Certificate) -> Option<Case> {
-        let ways = self.basis(index, certificate);
+        let taken = self.basis(index, certificate);
         let Certificate::Violated { steps, .. } = certificate else { return None };
-        (!ways.is_empty()).then(|| self.refute(ways, Rule::Case(steps.clone())))
+        (!taken.is_empty()).then(|| self.refute(taken, Rule::Case(steps.clone())))
     }
 
-    fn basis(&self, index: &Index, certificate: &Certificate) -> Vec<Way> {
+    fn basis(&self, index: &Index, certificate: &Certificate) -> Vec<Taken> {
         match certificate {
             Certificate::Violated { steps, .. } => Basis::of(self, index, steps),
             Certificate::Holds { .. } => Vec::new(),
@@ -215,18 +217,18 @@ impl<'a> Cases<'a> {
     }
 
     fn decide(&mut self, decision: Decision) {
-        let (story, way) = decision.way();
-        self.decided[story as usize] = way;
-        self.guess[story as usize] = way;
+        let (effect, alternative) = decision.taken();
+        self.decided[effect as usize] = alternative;
+        self.guess[effect as usize] = alternative;
         self.decisions.push(decision);
     }
 
-    /// Takes back decisions until one is left with another way to try; true if there is none. All ways of the case are
-    /// decided.
+    /// Takes back decisions until one is left with another alternative to try; true if there is none. All alternatives
+    /// of the case are decided.
     fn go_back(&mut self, mut case: Case) -> bool {
         while let Some(mut decision) = self.decisions.pop() {
-            self.decided[decision.story as usize] = OPEN;
-            if !case.ways.contains(&decision.way()) {
+            self.decided[decision.effect as usize] = OPEN;
+            if !case.taken.contains(&decision.taken()) {
                 continue;
             }
             decision.cases.push(case);
@@ -240,26 +242,28 @@ impl<'a> Cases<'a> {
         true
     }
 
-    /// Each way of a story is in a case: together they are a case without it.
+    /// Each alternative of an effect is in a case: together they are a case without it.
     fn resolve(&mut self, decision: &Decision) -> Case {
-        let mut ways: Vec<Way> = decision.cases.iter().flat_map(|case| case.ways.iter().copied()).collect();
-        ways.retain(|&(story, _)| story != decision.story);
-        ways.sort_unstable();
-        ways.dedup();
+        let mut taken: Vec<Taken> =
+            decision.cases.iter().flat_map(|case| case.taken.iter().copied()).collect();
+        taken.retain(|&(effect, _)| effect != decision.effect);
+        taken.sort_unstable();
+        taken.dedup();
         let mut hints: Vec<StepId> = decision.cases.iter().map(|case| case.step).collect();
-        let all_ways = (0..decision.count).map(|way| self.took((decision.story, way))).collect();
-        hints.push(self.push(all_ways, Rule::OneWay));
-        self.refute(ways, Rule::Derived(hints))
+        let all_alternatives =
+            (0..decision.count).map(|alternative| self.took((decision.effect, alternative))).collect();
+        hints.push(self.push(all_alternatives, Rule::OneWay));
+        self.refute(taken, Rule::Derived(hints))
     }
 
-    fn refute(&mut self, ways: Vec<Way>, rule: Rule) -> Case {
-        let clause = ways.iter().map(|&way| !self.took(way)).collect();
-        let case = Case { step: self.push(clause, rule), ways };
+    fn refute(&mut self, taken: Vec<Taken>, rule: Rule) -> Case {
+        let clause = taken.iter().map(|&alternative| !self.took(alternative)).collect();
+        let case = Case { step: self.push(clause, rule), taken };
         self.refuted.push(case.clone());
         case
     }
 
-    /// The steps that the last one rests on: most cases are about other stories.
+    /// The steps that the last one rests on: most cases are about other effects.
     pub fn derivation(&self) -> Vec<Step> {
         let mut number_of: Vec<Option<StepId>> = vec![None; self.steps.len()];
         let mut needed = vec![false; self.steps.len()];
@@ -281,9 +285,9 @@ impl<'a> Cases<'a> {
         steps
     }
 
-    fn took(&self, (story, way): Way) -> Lit {
-        let story = &self.stories.all()[story as usize];
-        Lit::took(story.txn, story.key, way)
+    fn took(&self, (effect, alternative): Taken) -> Lit {
+        let effect = &self.effects.all()[effect as usize];
+        Lit::took(effect.txn, effect.key, alternative)
     }
 
     fn push(&mut self, clause: Vec<Lit>, rule: Rule) -> StepId {
@@ -292,14 +296,14 @@ impl<'a> Cases<'a> {
     }
 }
 
-fn is_chosen(choice: &[u32], ways: &[Way]) -> bool {
-    ways.iter().all(|&(story, way)| choice[story as usize] == way)
+fn is_chosen(choice: &[u32], taken: &[Taken]) -> bool {
+    taken.iter().all(|&(effect, alternative)| choice[effect as usize] == alternative)
 }
 
-fn by_key(history: &History, stories: &Stories) -> Vec<Vec<u32>> {
+fn by_key(history: &History, effects: &RowEffects) -> Vec<Vec<u32>> {
     let mut by_key = vec![Vec::new(); history.keys().len()];
-    for (number, story) in stories.all().iter().enumerate() {
-        by_key[story.key.index()].push(number as u32);
+    for (number, effect) in effects.all().iter().enumerate() {
+        by_key[effect.key.index()].push(number as u32);
     }
     by_key
 }

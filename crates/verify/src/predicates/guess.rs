@@ -1,34 +1,36 @@
-//! A first choice: the ways that transactions take if they run as the recording suggests.
+//! A first choice: the alternatives that transactions take if they run as the recording suggests.
 
-use history::{History, Index, TxnId, ValueId};
+use history::{History, TxnId, ValueId};
+use index::Index;
 
-/// The ways that transactions take if they run one after the other, as the recording suggests.
+/// The alternatives that transactions take if they run one after the other, as the recording suggests.
 pub(super) fn guess(history: &History, index: &Index) -> Vec<u32> {
-    let stories = index.stories();
+    let effects = index.effects();
     let mut held: Vec<Option<u32>> = Vec::with_capacity(history.keys().len());
     for (key, _) in history.keys().iter() {
         let initial = history.initial().value_of(key).unwrap_or(ValueId::NIL);
-        held.push(stories.content_of(history, initial, initial == ValueId::NIL));
+        held.push(effects.content_of(history, initial, initial == ValueId::NIL));
     }
     let mut order: Vec<TxnId> =
         history.txns().filter(|&txn| history.outcome(txn) != history::Outcome::Aborted).collect();
     order.sort_by_key(|&txn| moment(history, txn));
-    let mut choice = vec![0; stories.all().len()];
+    let mut choice = vec![0; effects.all().len()];
     for txn in order {
-        for number in stories.of_txn(txn) {
-            let story = &stories.all()[number];
-            let saw = held[story.key.index()];
-            let is_it =
-                |way: &history::Alternative| saw.is_some_and(|saw| way.seen.binary_search(&saw).is_ok());
-            let way = story.alternatives.iter().position(is_it).unwrap_or(0);
-            choice[number] = way as u32;
-            if let Some((content, _)) = story.alternatives[way].written {
-                held[story.key.index()] = Some(content);
+        for number in effects.of_txn(txn) {
+            let effect = &effects.all()[number];
+            let saw = held[effect.key.index()];
+            let is_it = |alternative: &index::Alternative| {
+                saw.is_some_and(|saw| alternative.seen.binary_search(&saw).is_ok())
+            };
+            let alternative = effect.alternatives.iter().position(is_it).unwrap_or(0);
+            choice[number] = alternative as u32;
+            if let Some((content, _)) = effect.alternatives[alternative].written {
+                held[effect.key.index()] = Some(content);
             }
         }
         for write in index.writes_of(txn).map(|write| index.writes()[write]) {
-            if stories.find(txn, write.key).is_none() {
-                held[write.key.index()] = stories.content_of(history, write.value, write.is_dead);
+            if effects.find(txn, write.key).is_none() {
+                held[write.key.index()] = effects.content_of(history, write.value, write.is_dead);
             }
         }
     }

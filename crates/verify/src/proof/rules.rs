@@ -1,7 +1,8 @@
 //! The rules of the level, as steps of a derivation.
 
 use certify::{Certificate, Lit, Node, ReadId, Rule, Source, Step, StepId};
-use history::{OpId, Telling, TxnId, VersionOrder};
+use history::{OpId, TxnId};
+use index::{Telling, VersionOrder};
 
 use super::{Fact, ProofBuilder};
 use crate::problem::{INITIAL, Need};

@@ -33,8 +33,8 @@ pub(crate) struct Contents {
 }
 
 /// A predicate, with the interval of cells that it is where it is one.
-pub(crate) struct Filter {
-    pub predicate: Predicate,
+pub(crate) struct Filter<'h> {
+    pub predicate: &'h Predicate,
     pub fast: Option<Fast>,
 }
 
@@ -142,7 +142,7 @@ impl Contents {
     }
 
     /// Whether a row matches.
-    pub fn matches(&self, filter: &Filter, key: &Datum, content: Content) -> bool {
+    pub fn matches(&self, filter: &Filter<'_>, key: &Datum, content: Content) -> bool {
         match filter.fast {
             Some(Fast::Cell { slot, least, most }) => {
                 let cell = self.cells_of(content)[slot];
@@ -159,7 +159,7 @@ impl Contents {
         }
     }
 
-    fn matches_slowly(&self, filter: &Filter, key: &Datum, content: Content) -> bool {
+    fn matches_slowly(&self, filter: &Filter<'_>, key: &Datum, content: Content) -> bool {
         !self.is_dead(content) && filter.predicate.matches(key, &self.datum(content))
     }
 
@@ -182,7 +182,7 @@ impl Contents {
         }
     }
 
-    pub fn filter(&self, predicate: Predicate) -> Filter {
+    pub fn filter<'h>(&self, predicate: &'h Predicate) -> Filter<'h> {
         let fast = predicate.interval().and_then(|interval| self.fast(&interval));
         Filter { predicate, fast }
     }

@@ -5,9 +5,7 @@
 //! does it leave? Predicates and values are turned into cells once. Costs the steps of the transaction per row; most
 //! transactions by predicate have one step, and then it is one comparison.
 
-use history::{
-    Change, Datum, History, InitialDefault, KeyId, Op, Outcome, Predicate, RangeRead, Row, TxnId, ValueId,
-};
+use history::{Change, Datum, History, InitialDefault, KeyId, Op, Outcome, RangeRead, Row, TxnId, ValueId};
 
 use rustc_hash::FxHashMap;
 
@@ -37,11 +35,11 @@ pub(crate) enum Step<'h> {
         shown: Vec<Shown>,
     },
     Query {
-        filter: Filter,
+        filter: Filter<'h>,
         shown: Vec<Shown>,
     },
     Update {
-        filter: Filter,
+        filter: Filter<'h>,
         edit: Edit<'h>,
         count: Option<u64>,
         keys: Option<Vec<KeyId>>,
@@ -124,13 +122,13 @@ impl<'h> Scripts<'h> {
             },
             Op::PredicateRead(read) => match &read.rows {
                 Some(rows) => {
-                    let filter = self.contents.filter(Predicate::parse(&read.predicate).ok()?);
+                    let filter = self.contents.filter(read.predicate.meaning().ok()?);
                     Step::Query { filter, shown: self.shown(rows, content_of)? }
                 }
                 None => return Some(None),
             },
             Op::PredicateWrite(write) => {
-                let filter = self.contents.filter(Predicate::parse(&write.predicate).ok()?);
+                let filter = self.contents.filter(write.predicate.meaning().ok()?);
                 let edit = self.contents.edit(&write.change);
                 let keys = write.keys.as_ref().map(|keys| {
                     let mut keys = keys.clone();

@@ -129,7 +129,7 @@ impl Table {
     }
 
     /// The rows that match, by key.
-    pub fn hits(&self, scripts: &Scripts<'_>, filter: &Filter, hits: &mut Vec<KeyId>) {
+    pub fn hits(&self, scripts: &Scripts<'_>, filter: &Filter<'_>, hits: &mut Vec<KeyId>) {
         if let Some(Fast::Cell { slot, least, most }) = filter.fast
             && self.odd[slot] == 0
         {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use ::run::options::Options;
 use ::run::promises::Promise;
-use history::Index;
+use index::Index;
 use isoscope::{Answer, Asked, AskedLevel, Check, Decision, LevelId, Limits, Monitor, NotAsked, Witness};
 
 use super::shares::Shares;

@@ -1,26 +1,29 @@
-//! What a transaction did to a key that a predicate of it may concern, for everything that the key may have held.
+//! The effect of a transaction with predicates on a key, for everything that the key may have held.
 //!
 //! A predicate read that did not return a row saw a version of it that does not match; a predicate write changes a row
-//! or not, and to what, by the version it sees. Both are told by the *story* of a transaction and a key: the transaction
-//! is run on each content that the key can have held, and the contents that give all the answers it had are put together
-//! by what they lead to. Each such *alternative* is one read (of any of its contents) and at most one write. A story with
-//! one alternative leaves nothing open; which of several is true is for an engine to find out.
+//! or not, and to what, depending on the version that it sees. A *row effect* describes both for a transaction and a key:
+//! the transaction is run on each content that the key can have held, and the contents that give all the answers which
+//! the transaction had are grouped by their result. Each group is an *alternative*: one read (of any of its contents)
+//! and at most one write. An effect with one alternative leaves nothing open; the engine finds out which of several is
+//! true.
 //!
-//! What a key can hold is its initial state, what is written to it, and what predicate writes make of these
-//! (`stories/close.rs`); where real time counts, only what nobody can have overwritten before the transaction began
-//! (`stories/sweep.rs`), which leaves a few contents of thousands; where it does not and keys are many, all that nobody
-//! saw is one content (`stories/rough.rs`). Stories of different keys do not depend on each other,
-//! so a [`Scope`] can leave out keys, and with them all that was done to them: what contradicts itself then contradicts
-//! itself with all keys too. Costs one evaluation for each predicate, key and content.
+//! A key can hold its initial state, the values that are written to it, and what predicate writes make of these
+//! (`row_effects/close.rs`). Where real time orders transactions, a key holds only what no transaction can have
+//! overwritten before the reader began (`row_effects/sweep.rs`), which leaves a few contents of thousands. Where it does
+//! not and keys are many, all contents that no read returned count as one (`row_effects/coarse.rs`). Effects on
+//! different keys are independent, so a [`Scope`] can leave out keys with everything that was done to them: a
+//! contradiction without these keys is a contradiction with them.
+//!
+//! Costs one evaluation for each predicate, key and content.
 
 mod close;
-mod rough;
+mod coarse;
 mod run;
 mod sweep;
 
 use rustc_hash::FxHashMap;
 
-use crate::{Datum, History, InitialDefault, KeyId, Op, OpId, Predicate, TxnId, ValueId};
+use history::{Datum, History, InitialDefault, KeyId, Op, OpId, TxnId, ValueId};
 use run::{Runner, is_by_predicate, ops};
 
 /// What a key can hold: a row, or nothing but perhaps the mark of a delete.
@@ -30,7 +33,7 @@ pub struct Content {
     pub is_dead: bool,
     /// The row, or the mark; [`Datum::Nil`] for nothing.
     pub datum: Datum,
-    /// Whether it stands for all rows that nobody saw (`stories/rough.rs`).
+    /// Whether it stands for all rows that no read returned (`row_effects/coarse.rs`).
     pub is_other: bool,
 }
 
@@ -45,9 +48,9 @@ impl Content {
         Self { is_dead: true, datum, is_other: false }
     }
 
-    /// Any row that nobody saw.
+    /// Any row that no read returned.
     fn other() -> Self {
-        Self { is_dead: false, datum: Datum::Symbol("what nobody saw".into()), is_other: true }
+        Self { is_dead: false, datum: Datum::Symbol("a row that no read returned".into()), is_other: true }
     }
 
     /// The value of a row or a mark; one that nothing has if it occurs nowhere in the history.
@@ -57,7 +60,7 @@ impl Content {
     }
 }
 
-/// A way in which a transaction may have met a key.
+/// One possibility of what a transaction saw of a key and did to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Alternative {
     /// The numbers of the contents that it may have seen, ascending.
@@ -70,7 +73,7 @@ pub struct Alternative {
 
 /// A transaction and a key that a predicate of it may concern.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Story {
+pub struct RowEffect {
     /// The transaction.
     pub txn: TxnId,
     /// The key.
@@ -91,30 +94,29 @@ struct Met {
     matched: Vec<OpId>,
 }
 
-/// How many rows a predicate write changed, as the database said, and the stories that decide it.
+/// How many rows a predicate write changed, as the database said, and the effects that decide it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RowCount {
     /// The predicate write.
     pub op: OpId,
     /// How many.
     pub count: u64,
-    /// The numbers of the stories.
-    pub stories: Vec<u32>,
+    /// The numbers of the effects.
+    pub effects: Vec<u32>,
 }
 
-/// Which keys stories are told of, and what limits what a transaction can have seen.
+/// The keys whose effects are collected, and the clock skew, which limits what a transaction can have seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Scope<'k> {
     /// The keys, ascending; without them all.
     pub keys: Option<&'k [KeyId]>,
-    /// Transactions are ordered by real time, with clocks that are so far apart: whoever ended before another began is
-    /// before it.
+    /// The clock skew, if real time orders transactions that do not overlap.
     pub clock_skew: Option<i64>,
 }
 
 impl Scope<'_> {
-    /// Whether stories are told with all that nobody saw as one content: of a part of the keys, where no clock tells more.
-    pub fn is_rough(&self, history: &History) -> bool {
+    /// Whether all contents that no read returned count as one: for a part of the keys, without real time.
+    pub fn is_coarse(&self, history: &History) -> bool {
         self.keys.is_some() && (self.clock_skew.is_none() || !history.has_times())
     }
 
@@ -123,12 +125,12 @@ impl Scope<'_> {
     }
 }
 
-/// All stories of a history.
+/// All effects of a history.
 #[derive(Clone, Debug, Default)]
-pub struct Stories {
+pub struct RowEffects {
     contents: Vec<Content>,
     number_of: FxHashMap<Content, u32>,
-    stories: Vec<Story>,
+    effects: Vec<RowEffect>,
     counts: Vec<RowCount>,
     refused: Option<OpId>,
     /// How many rows were looked at.
@@ -137,47 +139,48 @@ pub struct Stories {
     is_left_out: Vec<bool>,
 }
 
-/// A key can hold so many things at most; more are refused.
+/// The most contents of a key; histories with more are refused.
 const MAX_CONTENTS: usize = 4096;
-/// So many rows are looked at in all: some seconds. More are refused, since nobody asks in between whether to go on.
+/// The most rows that are examined, which takes some seconds; histories with more are refused, since limits are not
+/// asked in between.
 const MAX_WORK: usize = 1 << 23;
 
-impl Stories {
-    /// The stories of a history; none if it has no predicates.
+impl RowEffects {
+    /// The effects of a history; none if it has no predicates.
     pub fn of(history: &History, scope: &Scope<'_>) -> Self {
-        let mut stories = Self::default();
+        let mut effects = Self::default();
         if !has_predicates(history) {
-            return stories;
+            return effects;
         }
-        stories.refused = Self::refusal(history);
-        if stories.refused.is_some() {
-            return stories;
+        effects.refused = Self::refusal(history);
+        if effects.refused.is_some() {
+            return effects;
         }
         if let Some(keys) = scope.keys {
-            stories.is_left_out = vec![true; history.keys().len()];
+            effects.is_left_out = vec![true; history.keys().len()];
             // A certificate may name keys that are not there.
-            let told = keys.iter().filter(|key| key.index() < history.keys().len());
-            told.for_each(|key| stories.is_left_out[key.index()] = false);
+            let in_scope = keys.iter().filter(|key| key.index() < history.keys().len());
+            in_scope.for_each(|key| effects.is_left_out[key.index()] = false);
         }
         let runner = Runner::new(history, scope);
         match scope.clock_skew {
-            _ if scope.is_rough(history) => rough::tell(&mut stories, &runner, scope),
-            Some(skew) => sweep::tell(&mut stories, &runner, scope, skew),
-            None => close::tell(&mut stories, &runner),
+            _ if scope.is_coarse(history) => coarse::collect(&mut effects, &runner, scope),
+            Some(skew) => sweep::collect(&mut effects, &runner, scope, skew),
+            None => close::collect(&mut effects, &runner),
         }
-        stories.stories.sort_by_key(|story| (story.txn, story.key));
-        if scope.keys.is_none() && stories.refused.is_none() {
-            stories.count(history);
+        effects.effects.sort_by_key(|effect| (effect.txn, effect.key));
+        if scope.keys.is_none() && effects.refused.is_none() {
+            effects.count(history);
         }
-        let is_told = |story: &Story, stories: &Self| {
-            story.alternatives.len() > 1 || !stories.says_nothing(story, &story.alternatives[0])
+        let is_kept = |effect: &RowEffect, effects: &Self| {
+            effect.alternatives.len() > 1 || !effects.says_nothing(effect, &effect.alternatives[0])
         };
-        let told: Vec<bool> = stories.stories.iter().map(|story| is_told(story, &stories)).collect();
-        stories.keep(&told);
-        stories
+        let kept: Vec<bool> = effects.effects.iter().map(|effect| is_kept(effect, &effects)).collect();
+        effects.keep(&kept);
+        effects
     }
 
-    /// The first operation for which no stories can be told, whatever the scope.
+    /// The first operation whose effects cannot be collected, for any scope.
     pub fn refusal(history: &History) -> Option<OpId> {
         if !history.has_predicates() {
             return None;
@@ -185,8 +188,8 @@ impl Stories {
         let mut by_predicate = ops(history).filter(|(_, op)| is_by_predicate(op));
         let first = by_predicate.next().map(|(id, _)| id)?;
         let parsed = |op: &Op<'_>| match op {
-            Op::PredicateRead(read) => Predicate::parse(&read.predicate).is_ok(),
-            Op::PredicateWrite(write) => Predicate::parse(&write.predicate).is_ok(),
+            Op::PredicateRead(read) => read.predicate.meaning().is_ok(),
+            Op::PredicateWrite(write) => write.predicate.meaning().is_ok(),
             _ => true,
         };
         let has_lists = |op: &Op<'_>| matches!(op, Op::Append { .. } | Op::ReadList { list: Some(_), .. });
@@ -200,7 +203,7 @@ impl Stories {
         ops(history).find(|(_, op)| !parsed(op)).map(|(id, _)| id)
     }
 
-    /// Whether predicates and keys are so few that the stories of all can be told at once.
+    /// Whether predicates and keys are few enough to collect all effects at once.
     pub fn are_few(history: &History) -> bool {
         const FEW: usize = 1 << 14;
         let mut left = FEW / history.keys().len().max(1);
@@ -212,9 +215,9 @@ impl Stories {
         !has_predicates(history) || !ops(history).any(is_one_too_many)
     }
 
-    /// All stories, by transaction and key.
-    pub fn all(&self) -> &[Story] {
-        &self.stories
+    /// All effects, by transaction and key.
+    pub fn all(&self) -> &[RowEffect] {
+        &self.effects
     }
 
     /// Whether a key is left out, and with it all that was done to it.
@@ -222,15 +225,15 @@ impl Stories {
         self.is_left_out.get(key.index()).is_some_and(|&is_left_out| is_left_out)
     }
 
-    /// The numbers of the stories of a transaction.
+    /// The numbers of the effects of a transaction.
     pub fn of_txn(&self, txn: TxnId) -> std::ops::Range<usize> {
-        let start = self.stories.partition_point(|story| story.txn < txn);
-        start..start + self.stories[start..].partition_point(|story| story.txn == txn)
+        let start = self.effects.partition_point(|effect| effect.txn < txn);
+        start..start + self.effects[start..].partition_point(|effect| effect.txn == txn)
     }
 
-    /// The number of the story of a transaction and a key.
+    /// The number of the effect of a transaction and a key.
     pub fn find(&self, txn: TxnId, key: KeyId) -> Option<usize> {
-        self.stories.binary_search_by_key(&(txn, key), |story| (story.txn, story.key)).ok()
+        self.effects.binary_search_by_key(&(txn, key), |effect| (effect.txn, effect.key)).ok()
     }
 
     /// A content by its number.
@@ -238,31 +241,31 @@ impl Stories {
         &self.contents[number as usize]
     }
 
-    /// The number of what a write leaves, if any story may see it.
+    /// The number of what a write leaves, if any effect may see it.
     pub fn content_of(&self, history: &History, value: ValueId, is_dead: bool) -> Option<u32> {
         let datum = history.values().original(value);
         let content = if is_dead { Content::mark(datum) } else { Content::row(datum) };
         self.number_of.get(&content).copied()
     }
 
-    /// Row counts that several stories decide; only where no key is left out.
+    /// Row counts that several effects decide; only where no key is left out.
     pub fn counts(&self) -> &[RowCount] {
         &self.counts
     }
 
-    /// The first operation for which no stories can be told.
+    /// The first operation whose effects cannot be collected.
     pub fn refused(&self) -> Option<OpId> {
         self.refused
     }
 
     /// Whether an alternative leaves open nothing: it may have seen whatever there was to be seen, and wrote nothing.
-    pub fn says_nothing(&self, story: &Story, alternative: &Alternative) -> bool {
-        alternative.written.is_none() && self.sees_anything(story, alternative)
+    pub fn says_nothing(&self, effect: &RowEffect, alternative: &Alternative) -> bool {
+        alternative.written.is_none() && self.sees_anything(effect, alternative)
     }
 
     /// Whether an alternative may have seen whatever there was to be seen.
-    pub fn sees_anything(&self, story: &Story, alternative: &Alternative) -> bool {
-        alternative.seen.len() == story.visible as usize
+    pub fn sees_anything(&self, effect: &RowEffect, alternative: &Alternative) -> bool {
+        alternative.seen.len() == effect.visible as usize
     }
 
     /// Notes that rows will be looked at; false if they are too many.
@@ -284,8 +287,8 @@ impl Stories {
         number
     }
 
-    /// Tells the story of a transaction and a key, if a predicate concerns it, from the contents that it may have seen.
-    fn tell(&mut self, runner: &Runner<'_>, txn: TxnId, key: KeyId, mut visible: Vec<u32>) {
+    /// Adds the effect of a transaction on a key, if a predicate concerns it, from the contents that it may have seen.
+    fn add(&mut self, runner: &Runner<'_>, txn: TxnId, key: KeyId, mut visible: Vec<u32>) {
         visible.sort_unstable_by(|&a, &b| self.contents[a as usize].cmp(&self.contents[b as usize]));
         visible.dedup();
         let contents = visible.iter().map(|&number| &self.contents[number as usize]);
@@ -299,11 +302,11 @@ impl Stories {
                 met.push(Met { seen: number, written, matched: ending.matched });
             }
         }
-        self.put_together(runner, txn, key, visible.len(), met);
+        self.group(runner, txn, key, visible.len(), met);
     }
 
-    /// A story, of the ways in which a transaction may have met a key.
-    fn put_together(&mut self, runner: &Runner<'_>, txn: TxnId, key: KeyId, visible: usize, met: Vec<Met>) {
+    /// Groups what a transaction may have seen of a key by what it did then.
+    fn group(&mut self, runner: &Runner<'_>, txn: TxnId, key: KeyId, visible: usize, met: Vec<Met>) {
         let mut alternatives: Vec<Alternative> = Vec::new();
         for Met { seen, written, matched } in met {
             let same =
@@ -321,15 +324,15 @@ impl Stories {
             alternative.seen.dedup();
         }
         let (op, visible) = (runner.first_op(txn, key), visible as u32);
-        self.stories.push(Story { txn, key, op, visible, alternatives });
+        self.effects.push(RowEffect { txn, key, op, visible, alternatives });
     }
 
-    /// The stories that decide how many rows predicate writes changed.
+    /// The effects that decide how many rows predicate writes changed.
     fn count(&mut self, history: &History) {
         let mut of_op: FxHashMap<OpId, Vec<u32>> = FxHashMap::default();
-        for (number, story) in self.stories.iter().enumerate() {
+        for (number, effect) in self.effects.iter().enumerate() {
             let mut matched: Vec<OpId> =
-                story.alternatives.iter().flat_map(|way| way.matched.clone()).collect();
+                effect.alternatives.iter().flat_map(|alternative| alternative.matched.clone()).collect();
             matched.sort_unstable();
             matched.dedup();
             for op in matched {
@@ -340,13 +343,13 @@ impl Stories {
             if let Op::PredicateWrite(write) = operation
                 && let Some(count) = write.row_count
             {
-                let stories = of_op.remove(&op).unwrap_or_default();
-                self.counts.push(RowCount { op, count, stories });
+                let effects = of_op.remove(&op).unwrap_or_default();
+                self.counts.push(RowCount { op, count, effects });
             }
         }
     }
 
-    /// Leaves out the other stories. Those that decide a count match something, so they write, and stay.
+    /// Leaves out the other effects. Those that decide a count match something, so they write, and stay.
     fn keep(&mut self, is_kept: &[bool]) {
         let mut next = 0;
         let number: Vec<u32> = is_kept
@@ -357,10 +360,10 @@ impl Stories {
             })
             .collect();
         for count in &mut self.counts {
-            count.stories.iter_mut().for_each(|story| *story = number[*story as usize]);
+            count.effects.iter_mut().for_each(|effect| *effect = number[*effect as usize]);
         }
         let mut kept = is_kept.iter();
-        self.stories.retain(|_| *kept.next().unwrap_or(&true));
+        self.effects.retain(|_| *kept.next().unwrap_or(&true));
     }
 }
 

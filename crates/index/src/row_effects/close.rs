@@ -1,22 +1,22 @@
-//! What a key can hold at all, where real time says nothing: everything that is written to it, and what predicate writes
-//! make of that, each at most once.
+//! What a key can hold at all, where real time orders nothing: everything that is written to it, and what predicate
+//! writes make of that, each at most once.
 //!
-//! Few predicate writes are told apart; of many it is only counted how many were at work, which allows more than there
-//! can have been and forbids nothing that can.
+//! Up to ten predicate writes are distinguished. Of more, only their number is kept, which over-approximates: a
+//! contradiction is real, a solution may not be.
 
 use std::collections::VecDeque;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::run::{Runner, left_by, live, ops};
-use super::{Content, MAX_CONTENTS, Stories};
-use crate::{KeyId, Op, OpId, PredicateWrite, ValueId};
+use super::{Content, MAX_CONTENTS, RowEffects};
+use history::{KeyId, Op, OpId, PredicateWrite, ValueId};
 
-/// Up to so many predicate writes it is known which of them were at work on a content.
+/// Up to this number of predicate writes, each content knows which of them had a part in it.
 const EXACT_WRITES: usize = 10;
 
-/// Tells the stories of all keys.
-pub(super) fn tell(stories: &mut Stories, runner: &Runner<'_>) {
+/// Collects the effects on all keys.
+pub(super) fn collect(effects: &mut RowEffects, runner: &Runner<'_>) {
     let history = runner.history;
     let mut written: FxHashMap<KeyId, Vec<Content>> = FxHashMap::default();
     let mut writes: Vec<(OpId, &PredicateWrite)> = Vec::new();
@@ -33,19 +33,19 @@ pub(super) fn tell(stories: &mut Stories, runner: &Runner<'_>) {
         let initial = history.initial().value_of(key).unwrap_or(ValueId::NIL);
         let mut contents = written.remove(&key).unwrap_or_default();
         contents.push(Content::row(history.values().original(initial)));
-        let numbers = contents.into_iter().map(|content| stories.intern(content)).collect();
-        let visible = close(stories, runner, key, numbers, &writes);
-        if !stories.can_afford(history, visible.len() * by_predicate.len()) {
+        let numbers = contents.into_iter().map(|content| effects.intern(content)).collect();
+        let visible = close(effects, runner, key, numbers, &writes);
+        if !effects.can_afford(history, visible.len() * by_predicate.len()) {
             return;
         }
         for &txn in &by_predicate {
-            stories.tell(runner, txn, key, visible.clone());
+            effects.add(runner, txn, key, visible.clone());
         }
     }
 }
 
 fn close(
-    stories: &mut Stories,
+    effects: &mut RowEffects,
     runner: &Runner<'_>,
     key: KeyId,
     contents: Vec<u32>,
@@ -64,17 +64,17 @@ fn close(
             continue;
         }
         if all.len() > MAX_CONTENTS {
-            stories.refused = writes.first().map(|&&(id, _)| id);
+            effects.refused = writes.first().map(|&&(id, _)| id);
         }
-        if !stories.can_afford(runner.history, writes.len()) {
+        if !effects.can_afford(runner.history, writes.len()) {
             break;
         }
         for (place, &&(id, write)) in writes.iter().enumerate() {
             let next = if is_exact { used | 1 << place } else { used + 1 };
-            let held = &stories.contents[content as usize];
+            let held = &effects.contents[content as usize];
             if next != used && runner.matches(id, key, held) {
                 let changed = Content::row(write.change.apply(&held.datum));
-                queue.push_back((stories.intern(changed), next));
+                queue.push_back((effects.intern(changed), next));
             }
         }
     }

@@ -9,7 +9,7 @@
 //! A value that one write has, as nearly all do, is kept as the number of that write; only several are a group.
 
 use super::{Index, SourceKind};
-use crate::{History, KeyId, ValueId};
+use history::{History, KeyId, ValueId};
 
 /// A value with the number of a write or a read.
 type Entry = (ValueId, u32);
@@ -58,7 +58,7 @@ impl Index {
         self.by_value = writes.entries.iter().map(|&(_, write)| write).collect();
         self.key_start = std::mem::take(&mut writes.start);
         self.read_source = vec![0; self.reads.len()];
-        self.read_kind = vec![SourceKind::Nobody; self.reads.len()];
+        self.read_kind = vec![SourceKind::None; self.reads.len()];
         self.join_plain(history, &writes.entries);
         self.list_contents(history);
         for number in 0..self.reads.len() {
@@ -114,7 +114,7 @@ impl Joined<'_> {
         let place = self.writes.partition_point(|&(known, _)| known < value);
         let is_value = |place: usize| self.writes.get(place).is_some_and(|&(known, _)| known == value);
         if !is_value(place) {
-            return (SourceKind::Nobody, 0);
+            return (SourceKind::None, 0);
         }
         if !is_value(place + 1) {
             return (SourceKind::Write, self.writes[place].1);

@@ -1,20 +1,20 @@
 //! What each transaction can have seen of a key, where real time orders transactions that do not overlap.
 //!
-//! All begins and ends are gone through in the order of the clock. A transaction that is open may see what the key can
-//! hold when it begins, and whatever others can make of it while it is open; what it makes of these is there for others
-//! to see. When a transaction ends, then what had been written before it began can be seen by nobody who begins later, if
-//! the transaction cannot have seen it, or overwrote it if it did. So a few contents are there at a time, however many
-//! there are over all.
+//! All begins and ends are visited in the order of the clock. An open transaction may see what the key can hold when it
+//! begins, and whatever other transactions can make of that while it is open; what it makes of these is visible to
+//! others. When a transaction ends, a content that was written before it began becomes invisible to transactions that
+//! begin later, if the ended transaction cannot have seen the content, or overwrote it. So few contents are visible at a
+//! time, however many there are over all.
 //!
-//! A transaction takes effect once, so it does not see what it had a part in: each content knows which of the open
-//! transactions had. Up to 64 are told apart, which is more clients than most recordings have; a content of which less
-//! is known allows more, and forbids nothing that can have been.
+//! A transaction takes effect once, so it does not see contents that it had a part in: each content knows which of the
+//! open transactions had. Up to 64 open transactions are distinguished, more than most recordings have; of further ones
+//! this over-approximates: a contradiction is real, a solution may not be.
 
 use rustc_hash::FxHashMap;
 
 use super::run::{Runner, left_by, live};
-use super::{Content, MAX_CONTENTS, Scope, Stories};
-use crate::{History, KeyId, OpId, Outcome, TxnId, ValueId};
+use super::{Content, MAX_CONTENTS, RowEffects, Scope};
+use history::{History, KeyId, OpId, Outcome, TxnId, ValueId};
 
 /// A begin or an end; of two at one moment the begin comes first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,8 +23,8 @@ enum Event {
     End,
 }
 
-/// Tells the stories of all keys in scope.
-pub(super) fn tell(stories: &mut Stories, runner: &Runner<'_>, scope: &Scope<'_>, skew: i64) {
+/// Collects the effects on all keys in scope.
+pub(super) fn collect(effects: &mut RowEffects, runner: &Runner<'_>, scope: &Scope<'_>, skew: i64) {
     let history = runner.history;
     let events = events(history, skew);
     let mut touched: FxHashMap<KeyId, Vec<TxnId>> = FxHashMap::default();
@@ -39,7 +39,7 @@ pub(super) fn tell(stories: &mut Stories, runner: &Runner<'_>, scope: &Scope<'_>
     for (key, _) in history.keys().iter().filter(|&(key, _)| scope.contains(key)) {
         let writers = touched.remove(&key).unwrap_or_default();
         let concerns = |txn: TxnId| runner.is_by_predicate(txn) || writers.binary_search(&txn).is_ok();
-        let mut sweep = Sweep::new(stories, runner, key);
+        let mut sweep = Sweep::new(effects, runner, key);
         for &(moment, event, txn) in events.iter().filter(|&&(.., txn)| concerns(txn)) {
             match event {
                 Event::Begin => sweep.begin(txn, moment),
@@ -47,13 +47,13 @@ pub(super) fn tell(stories: &mut Stories, runner: &Runner<'_>, scope: &Scope<'_>
             }
         }
         sweep.finish();
-        if stories.refused.is_some() {
+        if effects.refused.is_some() {
             return;
         }
     }
 }
 
-/// Begins are moved back by the skew, so that whoever ended before has ended before in real time too.
+/// Subtracts the skew from every begin, so that "ended before" implies "ended before in real time".
 fn events(history: &History, skew: i64) -> Vec<(i64, Event, TxnId)> {
     let mut events = Vec::new();
     for txn in live(history) {
@@ -76,9 +76,9 @@ struct Version {
     content: u32,
     /// The open transactions that had a part in it, by their slots.
     parts: u64,
-    /// Who wrote it; nobody for the initial state.
+    /// Its writer; `None` for the initial state.
     writer: Option<TxnId>,
-    /// When that one ended.
+    /// When the writer ended.
     ended: i64,
 }
 
@@ -95,7 +95,7 @@ struct Open {
 }
 
 struct Sweep<'s, 'h> {
-    stories: &'s mut Stories,
+    effects: &'s mut RowEffects,
     runner: &'s Runner<'h>,
     key: KeyId,
     versions: Vec<Version>,
@@ -104,12 +104,12 @@ struct Sweep<'s, 'h> {
 }
 
 impl<'s, 'h> Sweep<'s, 'h> {
-    fn new(stories: &'s mut Stories, runner: &'s Runner<'h>, key: KeyId) -> Self {
+    fn new(effects: &'s mut RowEffects, runner: &'s Runner<'h>, key: KeyId) -> Self {
         let history = runner.history;
         let initial = history.initial().value_of(key).unwrap_or(ValueId::NIL);
-        let content = stories.intern(Content::row(history.values().original(initial)));
+        let content = effects.intern(Content::row(history.values().original(initial)));
         let versions = vec![Version { content, parts: 0, writer: None, ended: i64::MIN }];
-        Self { stories, runner, key, versions, open: Vec::new(), free: u64::MAX }
+        Self { effects, runner, key, versions, open: Vec::new(), free: u64::MAX }
     }
 
     fn begin(&mut self, txn: TxnId, moment: i64) {
@@ -118,7 +118,7 @@ impl<'s, 'h> Sweep<'s, 'h> {
         let (seen, kept) = (Vec::new(), Vec::new());
         self.open.push(Open { txn, slot, begin: moment, seen, kept, has_fitted: false });
         let place = self.open.len() - 1;
-        if !self.stories.can_afford(self.runner.history, self.versions.len()) {
+        if !self.effects.can_afford(self.runner.history, self.versions.len()) {
             return;
         }
         let mut made = Vec::new();
@@ -137,7 +137,7 @@ impl<'s, 'h> Sweep<'s, 'h> {
         if !open.seen.contains(&version.content) {
             open.seen.push(version.content);
         }
-        let held = self.stories.contents[version.content as usize].clone();
+        let held = self.effects.contents[version.content as usize].clone();
         let ending = self.runner.run(open.txn, self.key, held)?;
         open.has_fitted = true;
         let Some((written, _)) = ending.written else {
@@ -147,14 +147,14 @@ impl<'s, 'h> Sweep<'s, 'h> {
             return None;
         };
         let (parts, writer) = (version.parts | open.slot, Some(open.txn));
-        Some(Version { content: self.stories.intern(written), parts, writer, ended: i64::MAX })
+        Some(Version { content: self.effects.intern(written), parts, writer, ended: i64::MAX })
     }
 
     /// Puts versions where all open transactions can see them, and what those make of them.
     fn spread(&mut self, mut made: Vec<Version>) {
         while let Some(version) = made.pop() {
             let is_too_much = self.versions.len() > MAX_CONTENTS;
-            if is_too_much || !self.stories.can_afford(self.runner.history, self.open.len()) {
+            if is_too_much || !self.effects.can_afford(self.runner.history, self.open.len()) {
                 self.refuse();
                 return;
             }
@@ -180,7 +180,7 @@ impl<'s, 'h> Sweep<'s, 'h> {
 
     fn refuse(&mut self) {
         let first = super::first_by_predicate(self.runner.history);
-        self.stories.refused = self.stories.refused.or(first).or(Some(OpId(0)));
+        self.effects.refused = self.effects.refused.or(first).or(Some(OpId(0)));
         self.open.clear();
         self.versions.truncate(1);
     }
@@ -196,8 +196,8 @@ impl<'s, 'h> Sweep<'s, 'h> {
             }
         }
         self.free |= open.slot;
-        // What was there before it began, and it cannot have seen, or overwrote if it did: nobody who begins later sees
-        // that. The initial state was there before everything.
+        // A transaction that begins later does not see a content from before this begin that this transaction cannot
+        // have seen or overwrote. The initial state was there before every begin.
         let is_kept = |version: &Version| {
             let is_before = version.writer.is_none() || version.ended < open.begin;
             !is_before || open.kept.contains(&version.content)
@@ -205,12 +205,12 @@ impl<'s, 'h> Sweep<'s, 'h> {
         if open.has_fitted {
             self.versions.retain(is_kept);
         }
-        self.stories.tell(self.runner, txn, self.key, open.seen);
+        self.effects.add(self.runner, txn, self.key, open.seen);
     }
 
     fn finish(mut self) {
         for open in std::mem::take(&mut self.open) {
-            self.stories.tell(self.runner, open.txn, self.key, open.seen);
+            self.effects.add(self.runner, open.txn, self.key, open.seen);
         }
     }
 }

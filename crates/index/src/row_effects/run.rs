@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Content, Scope};
-use crate::{Datum, History, KeyId, Op, OpId, Outcome, Predicate, PredicateWrite, Row, TxnId};
+use history::{Datum, History, KeyId, Op, OpId, Outcome, Predicate, PredicateWrite, Row, TxnId};
 
 /// How a transaction ends for one key.
 pub(super) struct Ending {
@@ -14,7 +14,7 @@ pub(super) struct Ending {
 /// Everything that is needed to run transactions on keys: the meanings of predicates, and what was returned by key.
 pub(super) struct Runner<'h> {
     pub history: &'h History,
-    predicates: FxHashMap<OpId, Predicate>,
+    predicates: FxHashMap<OpId, &'h Predicate>,
     /// The rows that reads returned, as far as their keys are in scope.
     returned: FxHashMap<(OpId, KeyId), Row>,
     /// The rows that the database said a write changed.
@@ -41,15 +41,15 @@ impl<'h> Runner<'h> {
         runner
     }
 
-    fn add(&mut self, scope: &Scope<'_>, id: OpId, op: &Op<'_>) {
+    fn add(&mut self, scope: &Scope<'_>, id: OpId, op: &Op<'h>) {
         let rows = match op {
             Op::RangeRead(range) => range.rows.as_deref(),
             Op::PredicateRead(read) => {
-                self.predicates.extend(Predicate::parse(&read.predicate).ok().map(|parsed| (id, parsed)));
+                self.predicates.extend(read.predicate.meaning().ok().map(|meaning| (id, meaning)));
                 read.rows.as_deref()
             }
             Op::PredicateWrite(write) => {
-                self.predicates.extend(Predicate::parse(&write.predicate).ok().map(|parsed| (id, parsed)));
+                self.predicates.extend(write.predicate.meaning().ok().map(|meaning| (id, meaning)));
                 let keys = write.keys.iter().flatten().filter(|&&key| scope.contains(key));
                 self.changed.extend(keys.map(|&key| (id, key)));
                 None
@@ -164,7 +164,7 @@ impl<'h> Runner<'h> {
             ending.written = Some((held.clone(), id));
             ending.matched.push(id);
         }
-        self.told(id, write, key).is_none_or(|told| told == is_match)
+        self.reported(id, write, key).is_none_or(|reported| reported == is_match)
     }
 
     /// Whether an operation that changes nothing sees what it saw.
@@ -186,7 +186,7 @@ impl<'h> Runner<'h> {
     }
 
     /// Whether a predicate write changed a key, if the database said so.
-    pub fn told(&self, id: OpId, write: &PredicateWrite, key: KeyId) -> Option<bool> {
+    pub fn reported(&self, id: OpId, write: &PredicateWrite, key: KeyId) -> Option<bool> {
         write.keys.as_ref().map(|_| self.changed.contains(&(id, key)))
     }
 

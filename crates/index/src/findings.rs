@@ -4,12 +4,12 @@
 
 use std::fmt;
 
-use crate::{History, KeyId, Op, OpId, Row, TxnId, ValueId};
+use history::{History, KeyId, Op, OpId, Row, TxnId, ValueId};
 
-/// A named way in which one read cannot be explained.
+/// Why no order of transactions explains a read.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum FindingKind {
-    /// Nobody wrote the value, and it is not the initial one.
+    /// No transaction wrote the value, and it is not the initial one.
     ThinAirRead,
     /// Only transactions that did not commit wrote the value.
     AbortedRead,
@@ -17,7 +17,7 @@ pub enum FindingKind {
     IntermediateRead,
     /// Only a later write of the same transaction has the value.
     FutureRead,
-    /// The transaction had written the key, and read somebody else's value.
+    /// The transaction had written the key, and read another transaction's value.
     NotMyOwnWrite,
     /// The transaction had written the key twice, and read the earlier value.
     NotMyLastWrite,
@@ -179,7 +179,8 @@ impl Sentence<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Builder, Datum, Index, InitialState, Outcome, PredicateRead};
+    use crate::Index;
+    use history::{Builder, Datum, InitialState, Outcome, PredicateRead};
 
     #[test]
     fn two_sights_that_do_not_go_together_are_both_told() {
@@ -190,7 +191,8 @@ mod tests {
         for seen in [1, 2] {
             let value = builder.values.intern_int(seen);
             let rows = Some(vec![Row { key, value, is_dead: false }]);
-            builder.predicate_read(PredicateRead { predicate: Datum::str(format!("v >= {seen}")), rows });
+            builder
+                .predicate_read(PredicateRead { predicate: Datum::str(format!("v >= {seen}")).into(), rows });
         }
         builder.end(Outcome::Committed);
         let history = builder.finish();

@@ -1,7 +1,7 @@
 //! The order of versions that a history tells: by its lists, or because the database recorded it.
 
 use super::Index;
-use crate::{History, KeyId, OpId, Outcome, TxnId};
+use history::{History, KeyId, OpId, Outcome, TxnId};
 
 /// One version of a key is known to be earlier than another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

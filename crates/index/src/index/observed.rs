@@ -1,6 +1,7 @@
 //! What a read saw of a key: a value, a row, a mark, or nothing.
 
-use crate::{FinalWrite, ValueId};
+use crate::FinalWrite;
+use history::ValueId;
 
 /// What a read saw of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -14,8 +15,8 @@ pub enum Observed {
     Mark(ValueId),
     /// No row.
     Absent,
-    /// One of the contents of an alternative: the numbers of its story and of the alternative.
-    Story(u32, u32),
+    /// One of the contents of an alternative: the numbers of its effect and of the alternative.
+    RowEffect(u32, u32),
 }
 
 impl Observed {
@@ -23,18 +24,18 @@ impl Observed {
     pub fn value(self) -> ValueId {
         match self {
             Self::Value(value) | Self::Live(value) | Self::Mark(value) => value,
-            Self::Absent | Self::Story(..) => ValueId::NIL,
+            Self::Absent | Self::RowEffect(..) => ValueId::NIL,
         }
     }
 
-    /// Whether it may be what this write left; what a story saw is for the index to say.
+    /// Whether it may be what this write left; what an effect saw is for the index to say.
     pub fn allows(self, write: &FinalWrite) -> bool {
         match self {
             Self::Value(value) => write.value == value,
             Self::Live(value) => write.value == value && !write.is_dead,
             Self::Mark(value) => write.value == value && write.is_dead,
             Self::Absent => write.is_dead,
-            Self::Story(..) => false,
+            Self::RowEffect(..) => false,
         }
     }
 
@@ -45,14 +46,14 @@ impl Observed {
             Self::Live(value) => value == initial && initial != ValueId::NIL,
             Self::Mark(value) => value == initial && initial == ValueId::NIL,
             Self::Absent => initial == ValueId::NIL,
-            Self::Story(..) => false,
+            Self::RowEffect(..) => false,
         }
     }
 
     /// How much it says, beside another one that does not exclude it.
     pub(super) fn detail(self) -> u8 {
         match self {
-            Self::Absent | Self::Story(..) => 0,
+            Self::Absent | Self::RowEffect(..) => 0,
             Self::Value(_) => 1,
             Self::Live(_) | Self::Mark(_) => 2,
         }

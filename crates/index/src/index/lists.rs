@@ -14,7 +14,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Index;
 use super::versions::{Telling, VersionOrder};
-use crate::{Finding, FindingKind, History, KeyId, Op, OpId, Outcome, TxnId, ValueId};
+use crate::{Finding, FindingKind};
+use history::{History, KeyId, Op, OpId, Outcome, TxnId, ValueId};
 
 /// An external read of a list.
 #[derive(Clone, Copy, Debug)]

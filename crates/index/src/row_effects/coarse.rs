@@ -1,30 +1,30 @@
-//! What a key can hold, as far as anybody saw it: for a few keys of many, where real time says nothing.
+//! What a key can hold, as far as reads returned it: for a few keys of many, where real time orders nothing.
 //!
-//! Thousands of predicate writes that each change a column can have made millions of rows of one key. But who was shown
-//! the row saw one of few contents, and all that nobody saw are put together as one *other* content. What a transaction
-//! makes of that is not known: a predicate may match it or not, and a change may have made of it any content that has
-//! what the change sets. This allows more than there can have been and forbids nothing that can, so what contradicts
-//! itself nevertheless is a contradiction; an order that explains it need not explain the history.
+//! Thousands of predicate writes that each change a column can have made millions of rows of one key. But a read that
+//! returned the row returned one of few contents, and all contents that no read returned count as one *other* content.
+//! What a transaction makes of `other` is not known: a predicate may match it or not, and a change may have made of it
+//! any content that has what the change sets. This over-approximates: a contradiction is real, a solution may not be.
 //!
-//! Costs one run of each transaction by predicate for each content that was seen, or one run if it was shown the row.
+//! Costs one run of each transaction by predicate for each content that was returned, or one run if the transaction
+//! itself returned the row.
 
 use std::borrow::Cow;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::run::{Runner, left_by, live, ops};
-use super::{Content, Met, Scope, Stories};
-use crate::{Change, Datum, KeyId, Op, OpId, PredicateWrite, TxnId, ValueId};
+use super::{Content, Met, RowEffects, Scope};
+use history::{Change, Datum, KeyId, Op, OpId, PredicateWrite, TxnId, ValueId};
 
-/// Tells the stories of all keys in scope.
-pub(super) fn tell(stories: &mut Stories, runner: &Runner<'_>, scope: &Scope<'_>) {
+/// Collects the effects on all keys in scope.
+pub(super) fn collect(effects: &mut RowEffects, runner: &Runner<'_>, scope: &Scope<'_>) {
     let history = runner.history;
     let mut seen: FxHashMap<KeyId, FxHashSet<Content>> = FxHashMap::default();
     for (key, content) in runner.all_returned() {
         seen.entry(key).or_default().insert(content);
     }
     for (_, op) in ops(history) {
-        if let (Some(key), Some(content)) = (op.key(), told_by(runner, &op))
+        if let (Some(key), Some(content)) = (op.key(), shown_by(runner, &op))
             && scope.contains(key)
         {
             seen.entry(key).or_default().insert(content);
@@ -35,25 +35,25 @@ pub(super) fn tell(stories: &mut Stories, runner: &Runner<'_>, scope: &Scope<'_>
         let initial = history.initial().value_of(key).unwrap_or(ValueId::NIL);
         let mut contents = seen.remove(&key).unwrap_or_default();
         contents.extend([Content::row(history.values().original(initial)), Content::row(Datum::Nil)]);
-        let known = Known::new(stories, runner, key, contents);
+        let known = Known::new(effects, runner, key, contents);
         for &txn in &by_predicate {
-            known.tell(stories, txn);
-            if stories.refused.is_some() {
+            known.add(effects, txn);
+            if effects.refused.is_some() {
                 return;
             }
         }
     }
 }
 
-/// What an operation on one key says that there was.
-fn told_by(runner: &Runner<'_>, op: &Op<'_>) -> Option<Content> {
+/// The content that an operation on one key shows.
+fn shown_by(runner: &Runner<'_>, op: &Op<'_>) -> Option<Content> {
     match op {
         Op::Read { value: Some(value), .. } => Some(Content::row(runner.history.values().original(*value))),
         _ => left_by(runner.history, op),
     }
 }
 
-/// The contents of a key that somebody saw or that cannot be missed, and all others as one.
+/// The contents of a key that a read returned, its initial state, and all others as one.
 struct Known<'r, 'h> {
     runner: &'r Runner<'h>,
     key: KeyId,
@@ -74,14 +74,19 @@ struct Path<'c> {
 }
 
 impl<'r, 'h> Known<'r, 'h> {
-    fn new(stories: &mut Stories, runner: &'r Runner<'h>, key: KeyId, contents: FxHashSet<Content>) -> Self {
+    fn new(
+        effects: &mut RowEffects,
+        runner: &'r Runner<'h>,
+        key: KeyId,
+        contents: FxHashSet<Content>,
+    ) -> Self {
         let mut contents: Vec<(Content, u32)> = contents.into_iter().map(|content| (content, 0)).collect();
         contents.sort_unstable();
-        contents.iter_mut().for_each(|(content, number)| *number = stories.intern(content.clone()));
-        Self { runner, key, contents, other: stories.intern(Content::other()) }
+        contents.iter_mut().for_each(|(content, number)| *number = effects.intern(content.clone()));
+        Self { runner, key, contents, other: effects.intern(Content::other()) }
     }
 
-    fn tell(&self, stories: &mut Stories, txn: TxnId) {
+    fn add(&self, effects: &mut RowEffects, txn: TxnId) {
         let shown = self.shown(txn);
         let is_shown = |content: &Content| shown.as_ref().is_none_or(|shown| shown == content);
         let all = self.contents.iter().map(|(content, _)| content);
@@ -91,12 +96,12 @@ impl<'r, 'h> Known<'r, 'h> {
         }
         let mut met = Vec::new();
         for (content, number) in self.contents.iter().filter(|(content, _)| is_shown(content)) {
-            self.meet(stories, txn, Some(Cow::Borrowed(content)), *number, &mut met);
+            self.meet(effects, txn, Some(Cow::Borrowed(content)), *number, &mut met);
         }
         if shown.is_none() {
-            self.meet(stories, txn, None, self.other, &mut met);
+            self.meet(effects, txn, None, self.other, &mut met);
         }
-        stories.put_together(self.runner, txn, self.key, self.contents.len() + 1, met);
+        effects.group(self.runner, txn, self.key, self.contents.len() + 1, met);
     }
 
     /// What a transaction was shown of the key before it can have changed it.
@@ -116,15 +121,15 @@ impl<'r, 'h> Known<'r, 'h> {
         None
     }
 
-    /// Runs a transaction in all ways on what the key may hold.
-    fn meet(&self, stories: &mut Stories, txn: TxnId, held: Held<'_>, seen: u32, met: &mut Vec<Met>) {
+    /// Runs a transaction on a content of the key, with every result that it may have had.
+    fn meet(&self, effects: &mut RowEffects, txn: TxnId, held: Held<'_>, seen: u32, met: &mut Vec<Met>) {
         let mut paths = vec![Path { held, written: None, matched: Vec::new() }];
         let mut next = Vec::new();
         for (id, op) in self.runner.history.ops(txn) {
             paths.drain(..).for_each(|path| self.step(id, &op, path, &mut next));
             std::mem::swap(&mut paths, &mut next);
         }
-        if !stories.can_afford(self.runner.history, paths.len().max(1)) {
+        if !effects.can_afford(self.runner.history, paths.len().max(1)) {
             return;
         }
         for path in paths {
@@ -133,13 +138,13 @@ impl<'r, 'h> Known<'r, 'h> {
         }
     }
 
-    /// The number of what a transaction left; what nobody saw is an other.
+    /// The number of what a transaction left; a content that no read returned is `other`.
     fn number_of(&self, content: &Content) -> u32 {
         let place = self.contents.binary_search_by(|(known, _)| known.cmp(content));
         place.map_or(self.other, |place| self.contents[place].1)
     }
 
-    /// One operation: the ways in which it may have had the answer that it had.
+    /// One operation: the paths on which it has the answer that it had.
     fn step<'c>(&'c self, id: OpId, op: &Op<'_>, mut path: Path<'c>, next: &mut Vec<Path<'c>>) {
         if let Op::PredicateWrite(write) = op {
             self.change(id, write, path, next);
@@ -158,7 +163,7 @@ impl<'r, 'h> Known<'r, 'h> {
         next.extend(fits.then_some(path));
     }
 
-    /// An other is a row, and nobody was shown it.
+    /// `other` is any row content that no read returned.
     fn sees_other(&self, id: OpId, op: &Op<'_>) -> bool {
         match op {
             Op::Read { key, value: Some(_) } => *key != self.key,
@@ -171,14 +176,15 @@ impl<'r, 'h> Known<'r, 'h> {
         }
     }
 
-    /// A predicate write: it matches or it does not, and of an other that may not be known.
+    /// A predicate write matches or does not; for `other` both may be possible.
     fn change<'c>(&'c self, id: OpId, write: &PredicateWrite, path: Path<'c>, next: &mut Vec<Path<'c>>) {
-        let told = self.runner.told(id, write, self.key);
+        let reported = self.runner.reported(id, write, self.key);
         let truth = match &path.held {
             Some(held) => Some(self.runner.matches(id, self.key, held)),
             None => self.runner.matches_other(id, self.key),
         };
-        let may_be = |is_match: bool| told.is_none_or(|told| told == is_match) && truth != Some(!is_match);
+        let may_be =
+            |is_match: bool| reported.is_none_or(|reported| reported == is_match) && truth != Some(!is_match);
         if may_be(true) {
             let mut matched = path.matched.clone();
             matched.push(id);
@@ -194,7 +200,7 @@ impl<'r, 'h> Known<'r, 'h> {
         }
     }
 
-    /// What a change can have made of an other.
+    /// What a change can have made of `other`.
     fn made_by(&self, change: &Change) -> Vec<Held<'_>> {
         let is_mark = |content: &Content| content.is_dead && content.datum != Datum::Nil;
         let can_be = |content: &Content| change.can_make(&content.datum) && !is_mark(content);

@@ -7,9 +7,9 @@
 use rustc_hash::FxHashMap;
 
 use super::{ExternalRead, Index, Observed, SourceKind};
-use crate::{History, KeyId, ValueId};
+use history::{History, KeyId, ValueId};
 
-/// What no story can have seen.
+/// What no effect can have seen.
 const NO_CONTENT: u32 = u32::MAX;
 
 /// Groups selected from the writes of a key.
@@ -47,7 +47,7 @@ impl Index {
         match read.observed {
             _ if history.has_versions() && history.op_version(read.op).is_some() => false,
             Observed::Value(_) => true,
-            Observed::Story(..) => false,
+            Observed::RowEffect(..) => false,
             // Nil is no row, and without marks there are none.
             Observed::Live(ValueId::NIL) | Observed::Mark(_) => false,
             // Without marks, whatever leaves no row leaves nil, and everything else is a row.
@@ -55,21 +55,21 @@ impl Index {
         }
     }
 
-    /// Whether a content is one that a story may have seen.
-    pub(super) fn is_in_story(
+    /// Whether a content is one that an effect may have seen.
+    pub(super) fn is_in_effect(
         &self,
         history: &History,
         observed: Observed,
         value: ValueId,
         is_dead: bool,
     ) -> bool {
-        let content = self.stories.content_of(history, value, is_dead);
+        let content = self.effects.content_of(history, value, is_dead);
         content.is_some_and(|content| self.sees(observed, content))
     }
 
-    /// Lists what each write left, key by key, where stories tell what was seen.
+    /// Lists what each write left, key by key, where effects tell what was seen.
     pub(super) fn list_contents(&mut self, history: &History) {
-        if self.stories.all().is_empty() {
+        if self.effects.all().is_empty() {
             return;
         }
         self.by_content =
@@ -81,20 +81,20 @@ impl Index {
 
     fn content_of(&self, history: &History, write: u32) -> u32 {
         let write = &self.writes[write as usize];
-        let content = match self.stories.find(write.txn, write.key) {
-            None => self.stories.content_of(history, write.value, write.is_dead),
-            Some(story) => {
-                let alternative = &self.stories.all()[story].alternatives[self.choice[story] as usize];
+        let content = match self.effects.find(write.txn, write.key) {
+            None => self.effects.content_of(history, write.value, write.is_dead),
+            Some(effect) => {
+                let alternative = &self.effects.all()[effect].alternatives[self.choice[effect] as usize];
                 alternative.written.map(|(content, _)| content)
             }
         };
         content.unwrap_or(NO_CONTENT)
     }
 
-    /// The writes of a key that left what a story may have seen. Whichever are fewer, the contents or the writes, are
+    /// The writes of a key that left what an effect may have seen. Whichever are fewer, the contents or the writes, are
     /// looked up among the others.
-    fn writes_in_story(&self, key: KeyId, story: u32, alternative: u32) -> Vec<u32> {
-        let seen = &self.stories.all()[story as usize].alternatives[alternative as usize].seen;
+    fn writes_in_story(&self, key: KeyId, effect: u32, alternative: u32) -> Vec<u32> {
+        let seen = &self.effects.all()[effect as usize].alternatives[alternative as usize].seen;
         let (start, end) = (self.key_start[key.index()], self.key_start[key.index() + 1]);
         let writes = &self.by_content[start as usize..end as usize];
         if seen.len() > writes.len() {
@@ -109,9 +109,9 @@ impl Index {
     }
 
     fn sees(&self, observed: Observed, content: u32) -> bool {
-        let Observed::Story(story, alternative) = observed else { return false };
-        let story = &self.stories.all()[story as usize];
-        story.alternatives[alternative as usize].seen.binary_search(&content).is_ok()
+        let Observed::RowEffect(effect, alternative) = observed else { return false };
+        let effect = &self.effects.all()[effect as usize];
+        effect.alternatives[alternative as usize].seen.binary_search(&content).is_ok()
     }
 
     fn has_marks(&self, key: KeyId) -> bool {
@@ -126,18 +126,18 @@ impl Index {
             return source;
         }
         let mut writes = match observed {
-            Observed::Story(story, alternative) => self.writes_in_story(key, story, alternative),
+            Observed::RowEffect(effect, alternative) => self.writes_in_story(key, effect, alternative),
             _ => self.writes_to(key).to_vec(),
         };
         writes.retain(|&write| {
             let write = &self.writes[write as usize];
             let has_version = |version| history.op_version(write.op) == Some(version);
-            let is_allowed = matches!(observed, Observed::Story(..)) || observed.allows(write);
+            let is_allowed = matches!(observed, Observed::RowEffect(..)) || observed.allows(write);
             is_allowed && version.is_none_or(has_version)
         });
         writes.sort_unstable();
         let source = match *writes {
-            [] => (SourceKind::Nobody, 0),
+            [] => (SourceKind::None, 0),
             [write] => (SourceKind::Write, write),
             _ => (SourceKind::Selected, self.selected.push(writes.into_iter())),
         };

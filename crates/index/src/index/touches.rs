@@ -4,7 +4,7 @@
 //! not. Only a transaction that touches many, as by a range, uses such a table, which is made for the first of them.
 
 use super::Observed;
-use crate::{KeyId, OpId};
+use history::{KeyId, OpId};
 
 /// What a transaction knows of a key.
 #[derive(Clone, Copy)]
@@ -19,8 +19,8 @@ pub(super) struct Touch {
 }
 
 pub(super) const NO_WRITE: u32 = u32::MAX;
-/// A story tells of the key.
-pub(super) const IN_STORY: u32 = u32::MAX - 1;
+/// An effect tells of the key.
+pub(super) const IN_EFFECT: u32 = u32::MAX - 1;
 
 impl Default for Touch {
     fn default() -> Self {

@@ -5,12 +5,10 @@
 //! it is one more read, and both must be explained.
 
 use super::lists::ListRead;
-use super::touches::{IN_STORY, NO_WRITE, Touch, Touches};
+use super::touches::{IN_EFFECT, NO_WRITE, Touch, Touches};
 use super::{ExternalRead, FinalWrite, Index, Observed};
-use crate::{
-    Bound, Finding, FindingKind, History, KeyId, Op, OpId, Outcome, Predicate, PredicateRead, RangeRead, Row,
-    TxnId, ValueId,
-};
+use crate::{Finding, FindingKind};
+use history::{Bound, History, KeyId, Op, OpId, Outcome, PredicateRead, RangeRead, Row, TxnId, ValueId};
 
 /// The pass over the operations.
 pub(super) struct Scan<'h> {
@@ -87,42 +85,42 @@ impl<'h> Scan<'h> {
         }
     }
 
-    /// Keys that a story of the transaction tells of are left out of the scan.
+    /// Keys that an effect of the transaction tells of are left out of the scan.
     fn open_stories(&mut self, index: &Index, txn: TxnId) {
-        for story in index.stories.of_txn(txn) {
-            let key = index.stories.all()[story].key;
-            self.touches.set(key, Touch { write: IN_STORY, ..Touch::default() });
+        for effect in index.effects.of_txn(txn) {
+            let key = index.effects.all()[effect].key;
+            self.touches.set(key, Touch { write: IN_EFFECT, ..Touch::default() });
         }
     }
 
-    /// One read and at most one write of each story.
+    /// One read and at most one write of each effect.
     fn close_stories(&mut self, index: &mut Index, txn: TxnId) {
-        let stories = index.stories.clone();
-        for number in stories.of_txn(txn) {
-            let story = &stories.all()[number];
+        let effects = index.effects.clone();
+        for number in effects.of_txn(txn) {
+            let effect = &effects.all()[number];
             let chosen = index.choice[number];
-            let alternative = &story.alternatives[chosen as usize];
-            let key = story.key;
+            let alternative = &effect.alternatives[chosen as usize];
+            let key = effect.key;
             if let Some((content, op)) = alternative.written {
-                let content = stories.content(content);
+                let content = effects.content(content);
                 let value = content.value(self.history);
                 index.writes.push(FinalWrite { txn, key, value, is_dead: content.is_dead, op });
             }
-            if !stories.sees_anything(story, alternative) {
-                let observed = Observed::Story(number as u32, chosen);
-                index.reads.push(ExternalRead { txn, key, observed, op: story.op });
+            if !effects.sees_anything(effect, alternative) {
+                let observed = Observed::RowEffect(number as u32, chosen);
+                index.reads.push(ExternalRead { txn, key, observed, op: effect.op });
             }
         }
     }
 
     /// A row that is returned twice, or does not match, is wrong by itself.
     fn visit_predicate(&mut self, index: &mut Index, txn: TxnId, op: OpId, read: &PredicateRead) {
-        let rows = read.rows.iter().flatten().filter(|row| !index.stories.leaves_out(row.key));
+        let rows = read.rows.iter().flatten().filter(|row| !index.effects.leaves_out(row.key));
         let rows: Vec<Row> = rows.copied().collect();
         if rows.is_empty() {
             return;
         }
-        let Ok(predicate) = Predicate::parse(&read.predicate) else { return };
+        let Ok(predicate) = read.predicate.meaning() else { return };
         let mut keys: Vec<KeyId> = rows.iter().map(|row| row.key).collect();
         keys.sort_unstable();
         let repeated = keys.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
@@ -140,12 +138,12 @@ impl<'h> Scan<'h> {
 
     fn visit_write(&mut self, index: &mut Index, write: FinalWrite) {
         if write.is_dead && write.value != ValueId::NIL {
-            // Also where a story tells of it: what is marked is marked.
+            // Also where an effect tells of it: what is marked is marked.
             index.is_marked.resize(self.history.keys().len(), false);
             index.is_marked[write.key.index()] = true;
         }
         let touch = self.touches.get(write.key).unwrap_or_default();
-        if touch.write == IN_STORY || index.stories.leaves_out(write.key) {
+        if touch.write == IN_EFFECT || index.effects.leaves_out(write.key) {
             return;
         }
         let number = match touch.write {
@@ -162,7 +160,7 @@ impl<'h> Scan<'h> {
     }
 
     fn visit_read(&mut self, index: &mut Index, txn: TxnId, op: OpId, key: KeyId, observed: Observed) {
-        if index.stories.leaves_out(key) {
+        if index.effects.leaves_out(key) {
             return;
         }
         let Some(touch) = self.touches.get(key) else {
@@ -170,7 +168,7 @@ impl<'h> Scan<'h> {
             index.reads.push(ExternalRead { txn, key, observed, op });
             return;
         };
-        if touch.write == IN_STORY {
+        if touch.write == IN_EFFECT {
             return;
         }
         let kind = match touch.write {
@@ -280,7 +278,7 @@ impl<'h> Scan<'h> {
         }
     }
 
-    fn datum(&self, key: KeyId) -> &'h crate::Datum {
+    fn datum(&self, key: KeyId) -> &'h history::Datum {
         self.history.keys().original(key)
     }
 

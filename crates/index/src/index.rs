@@ -21,7 +21,8 @@ mod versions;
 
 use std::sync::Arc;
 
-use crate::{Datum, Finding, History, InitialDefault, KeyId, OpId, Outcome, Scope, Stories, TxnId, ValueId};
+use crate::{Finding, RowEffects, Scope};
+use history::{Datum, History, InitialDefault, KeyId, OpId, Outcome, TxnId, ValueId};
 
 pub use observed::Observed;
 pub use versions::{Telling, VersionOrder};
@@ -33,28 +34,28 @@ use sourceless::{Elsewhere, GuessedInitial, written_values};
 /// A read of a key in a transaction that did not write it before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ExternalRead {
-    /// Who read.
+    /// The transaction that read.
     pub txn: TxnId,
-    /// What key.
+    /// The key.
     pub key: KeyId,
-    /// What it saw.
+    /// What the read returned.
     pub observed: Observed,
-    /// By which operation.
+    /// The operation.
     pub op: OpId,
 }
 
 /// The last write of a key in a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FinalWrite {
-    /// Who wrote.
+    /// The transaction that wrote.
     pub txn: TxnId,
-    /// What key.
+    /// The key.
     pub key: KeyId,
-    /// What value; the mark of a delete that leaves one, the last element for appends.
+    /// The value; the mark of a delete that leaves one, the last element for appends.
     pub value: ValueId,
     /// Whether it leaves no row.
     pub is_dead: bool,
-    /// By which operation.
+    /// The operation.
     pub op: OpId,
 }
 
@@ -97,7 +98,7 @@ pub struct Index {
     write_start: Vec<u32>,
     /// Numbers of writes, by key, value and transaction.
     by_value: Vec<u32>,
-    /// What each write left and its number, by key and content; only where there are stories.
+    /// What each write left and its number, by key and content; only where there are row effects.
     by_content: Vec<(u32, u32)>,
     /// For each key the place of its writes in `by_value`, and in `by_content`.
     key_start: Vec<u32>,
@@ -110,8 +111,8 @@ pub struct Index {
     version_order: Vec<VersionOrder>,
     listed: Vec<(OpId, TxnId)>,
     first_of_list: Option<OpId>,
-    stories: Arc<Stories>,
-    /// For each story the alternative that is taken to be true.
+    effects: Arc<RowEffects>,
+    /// For each effect the alternative that is taken to be true.
     choice: Vec<u32>,
     findings: Vec<Finding>,
     unindexed: Option<OpId>,
@@ -121,8 +122,8 @@ pub struct Index {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 enum SourceKind {
-    /// Nobody wrote what it saw.
-    Nobody,
+    /// No transaction wrote the value.
+    None,
     /// One write.
     Write,
     /// A group of writes of one value.
@@ -132,23 +133,23 @@ enum SourceKind {
 }
 
 impl Index {
-    /// Derives the index; of each story the first alternative is taken. Where predicates concern many keys it leaves out
-    /// what was done to keys: nobody can ask about all of them at once.
+    /// Derives the index; of each row effect the first alternative is taken. Where predicates concern too many keys to
+    /// examine at once, it leaves out the row effects.
     pub fn of(history: &History) -> Self {
-        let keys = if Stories::are_few(history) { None } else { Some(&[][..]) };
+        let keys = if RowEffects::are_few(history) { None } else { Some(&[][..]) };
         Self::about(history, &Scope { keys, clock_skew: None })
     }
 
-    /// Derives the index of what was done to the keys in scope; of each story the first alternative is taken.
+    /// Derives the index of what was done to the keys in scope; of each effect the first alternative is taken.
     pub fn about(history: &History, scope: &Scope<'_>) -> Self {
-        let stories = Stories::of(history, scope);
-        let choice = vec![0; stories.all().len()];
-        Self::choosing(history, Arc::new(stories), choice)
+        let effects = RowEffects::of(history, scope);
+        let choice = vec![0; effects.all().len()];
+        Self::choosing(history, Arc::new(effects), choice)
     }
 
-    /// Derives the index, with these alternatives of the stories.
-    pub fn choosing(history: &History, stories: Arc<Stories>, choice: Vec<u32>) -> Self {
-        let mut index = Self { unindexed: stories.refused(), stories, choice, ..Self::default() };
+    /// Derives the index, with these alternatives of the effects.
+    pub fn choosing(history: &History, effects: Arc<RowEffects>, choice: Vec<u32>) -> Self {
+        let mut index = Self { unindexed: effects.refused(), effects, choice, ..Self::default() };
         let list_reads = Scan::new(history).run(&mut index);
         index.join(history);
         index.find_initial(history);
@@ -199,7 +200,7 @@ impl Index {
     pub fn sources(&self, read: usize) -> Sources<'_> {
         let source = &self.read_source[read];
         let writes = match self.read_kind[read] {
-            SourceKind::Nobody => &[],
+            SourceKind::None => &[],
             SourceKind::Write => std::slice::from_ref(source),
             SourceKind::Group => {
                 let (start, end) = self.groups[*source as usize];
@@ -215,7 +216,7 @@ impl Index {
     pub fn source_class(&self, read: usize) -> SourceClass {
         let number = self.read_source[read];
         match self.read_kind[read] {
-            SourceKind::Nobody => SourceClass::Initial,
+            SourceKind::None => SourceClass::Initial,
             SourceKind::Write => SourceClass::Write(number),
             SourceKind::Group => SourceClass::Group(number),
             SourceKind::Selected => SourceClass::Selected(number),
@@ -254,11 +255,11 @@ impl Index {
     }
 
     /// What transactions did to keys that predicates of them may concern.
-    pub fn stories(&self) -> &Arc<Stories> {
-        &self.stories
+    pub fn effects(&self) -> &Arc<RowEffects> {
+        &self.effects
     }
 
-    /// For each story the alternative that is taken to be true.
+    /// For each effect the alternative that is taken to be true.
     pub fn choice(&self) -> &[u32] {
         &self.choice
     }
@@ -266,10 +267,10 @@ impl Index {
     /// What a final write left, as a person would write it.
     pub fn written(&self, history: &History, write: usize) -> Datum {
         let write = self.writes[write];
-        match self.stories.find(write.txn, write.key) {
-            Some(story) => {
-                let alternative = &self.stories.all()[story].alternatives[self.choice[story] as usize];
-                let content = alternative.written.map(|(content, _)| self.stories.content(content));
+        match self.effects.find(write.txn, write.key) {
+            Some(effect) => {
+                let alternative = &self.effects.all()[effect].alternatives[self.choice[effect] as usize];
+                let content = alternative.written.map(|(content, _)| self.effects.content(content));
                 content.map_or(Datum::Nil, |content| content.datum.clone())
             }
             None => history.values().original(write.value),
@@ -299,8 +300,8 @@ impl Index {
         let mut sourceless = Vec::new();
         for (number, read) in self.reads.iter().enumerate() {
             let initial = match history.initial().value_of(read.key) {
-                Some(value) if matches!(read.observed, Observed::Story(..)) => {
-                    self.is_in_story(history, read.observed, value, value == ValueId::NIL)
+                Some(value) if matches!(read.observed, Observed::RowEffect(..)) => {
+                    self.is_in_effect(history, read.observed, value, value == ValueId::NIL)
                 }
                 Some(value) => read.observed.allows_initial(value),
                 None => guessed.may_be(read),
@@ -323,16 +324,16 @@ impl Index {
 
     /// The rows that predicate writes changed are as many as the database said.
     fn count_rows(&mut self, history: &History) {
-        let stories = self.stories.clone();
-        for count in stories.counts() {
-            let is_match = |&&story: &&u32| {
-                let way = self.choice[story as usize] as usize;
-                stories.all()[story as usize].alternatives[way].matched.contains(&count.op)
+        let effects = self.effects.clone();
+        for count in effects.counts() {
+            let is_match = |&&effect: &&u32| {
+                let alternative = self.choice[effect as usize] as usize;
+                effects.all()[effect as usize].alternatives[alternative].matched.contains(&count.op)
             };
-            if count.stories.iter().filter(is_match).count() as u64 == count.count {
+            if count.effects.iter().filter(is_match).count() as u64 == count.count {
                 continue;
             }
-            let key = count.stories.first().map_or(KeyId(0), |&story| stories.all()[story as usize].key);
+            let key = count.effects.first().map_or(KeyId(0), |&effect| effects.all()[effect as usize].key);
             self.findings.push(Finding {
                 kind: crate::FindingKind::WrongRowCount,
                 txn: history.txn_of(count.op),
@@ -395,12 +396,13 @@ impl Index {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Builder, FindingKind};
+    use crate::FindingKind;
+    use history::Builder;
 
     /// `r x 1`, `w x 1`; transactions are their own sessions; initial values are 0.
     fn history(txns: &[(&str, Outcome)]) -> History {
         let mut builder = Builder::new();
-        builder.initial = crate::InitialState::all(ValueId(0));
+        builder.initial = history::InitialState::all(ValueId(0));
         for (ops, outcome) in txns {
             let session = builder.session();
             builder.begin(session);
@@ -464,7 +466,7 @@ mod tests {
     #[test]
     fn an_unknown_initial_value_is_one_value() {
         let mut builder = Builder::new();
-        builder.initial = crate::InitialState::unknown();
+        builder.initial = history::InitialState::unknown();
         let x = builder.keys.intern("x".into());
         for value in [7, 7, 8] {
             let session = builder.session();

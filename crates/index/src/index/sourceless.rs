@@ -3,7 +3,8 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{ExternalRead, Observed};
-use crate::{Finding, FindingKind, History, KeyId, Op, OpId, Outcome, TxnId, ValueId};
+use crate::{Finding, FindingKind};
+use history::{History, KeyId, Op, OpId, Outcome, TxnId, ValueId};
 
 /// What anybody wrote, even in vain; a delete leaves no row, whatever its mark.
 pub(super) fn written_values(history: &History) -> FxHashSet<(KeyId, ValueId)> {
@@ -97,7 +98,7 @@ impl Elsewhere {
         let (own, others): (Vec<OpId>, Vec<OpId>) =
             overwritten.partition(|&op| history.txn_of(op) == read.txn);
         let (kind, other) = match (self.aborted.get(&what), others.first(), own.first()) {
-            _ if matches!(read.observed, Observed::Story(..)) => (FindingKind::UnexplainedRow, None),
+            _ if matches!(read.observed, Observed::RowEffect(..)) => (FindingKind::UnexplainedRow, None),
             _ if self.is_live_mark(history, read) => (FindingKind::TombstoneServed, None),
             (Some(&op), _, _) => (FindingKind::AbortedRead, Some(op)),
             (_, Some(&op), _) => (FindingKind::IntermediateRead, Some(op)),
