@@ -483,7 +483,9 @@ fn commits_that_a_recording_notes_order_versions_on_request() {
     expect![[r#"
         {:also-not #{}, :assumptions ["commit-order"], :valid? false}
     "#]]
-    .assert_eq(&folder.run("elle -m rw-register -c read-committed --assume commit-order --output edn tidb.edn"));
+    .assert_eq(
+        &folder.run("elle -m rw-register -c read-committed --assume commit-order --output edn tidb.edn"),
+    );
 }
 
 #[test]

@@ -338,7 +338,8 @@ impl<'l> Places<'l> {
 
     /// Empties the places of levels whose turn was over, and counts them.
     fn reopen(&mut self, turns: &Turns<'_>) -> usize {
-        let reopened = self.answers.iter_mut().filter_map(|answer| answer.take_if(|answer| turns.is_open(answer)));
+        let reopened =
+            self.answers.iter_mut().filter_map(|answer| answer.take_if(|answer| turns.is_open(answer)));
         reopened.count()
     }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use history::{Builder, History, Outcome, TxnId};
 use isoscope::watch::{Verdict, WatchError, Watcher};
 use isoscope::{Check, Decision, LevelId};
-use testkit::generate::{Shape, history};
 use testkit::Random;
+use testkit::generate::{Shape, history};
 
 /// The transactions in the order in which a recorder would have written them.
 fn by_end(history: &History) -> Vec<TxnId> {
@@ -80,7 +80,12 @@ fn follow(history: &History, level: LevelId, batch: usize, patience: u64, skew: 
             Verdict::Violated(violation) => {
                 let accepted = violation.answer.certificate.as_ref().unwrap();
                 assert!(certify::check(&violation.history, &accepted.0, &accepted.1).is_ok());
-                assert_eq!(expected, Decision::Violated, "at {level}, batch {batch}, after {length}:\n{}", notation(&prefix));
+                assert_eq!(
+                    expected,
+                    Decision::Violated,
+                    "at {level}, batch {batch}, after {length}:\n{}",
+                    notation(&prefix)
+                );
             }
             Verdict::Holds { loosened, .. } => {
                 tally.loose += u64::from(*loosened > 0);

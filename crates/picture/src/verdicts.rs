@@ -23,8 +23,7 @@ fn row(answer: &Answer, answers: &[Answer], witnesses: &[Witness]) -> VerdictRow
     };
     let is_violated = |answer: &Answer| answer.decision == Decision::Violated;
     let weaker = || {
-        let weaker =
-            answers.iter().filter(|other| is_violated(other) && answer.level.implies(&other.level));
+        let weaker = answers.iter().filter(|other| is_violated(other) && answer.level.implies(&other.level));
         weaker.filter_map(own).next()
     };
     let witness = is_violated(answer).then(|| own(answer).or_else(weaker)).flatten();

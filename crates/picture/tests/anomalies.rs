@@ -33,7 +33,11 @@ const CASES: [(&str, &str, &str); 24] = [
     ("causality violation", "serializable", "a: w(x)=1\nb: r(x)=1 w(y)=1\nc: r(y)=1 r(x)=0\n"),
     ("stale read", "strict-serializable", "a: w(x)=1 @[1,2]\nb: r(x)=0 @[3,4]\n"),
     // Some serial order explains it in real time, since the writers overlapped; so it is no fractured and no stale read.
-    ("late snapshot", "generalized-si", "a: w(x)=1 @[0..1,9..10]\nb: w(y)=1 @[5..6,18..20]\nc: r(x)=0 r(y)=1 @[8..9,29..30]\n"),
+    (
+        "late snapshot",
+        "generalized-si",
+        "a: w(x)=1 @[0..1,9..10]\nb: w(y)=1 @[5..6,18..20]\nc: r(x)=0 r(y)=1 @[8..9,29..30]\n",
+    ),
     ("stale read in a session", "session-serializable", "a: {w(x)=1} {r(x)=0}\n"),
     ("cycle with session order", "session-serializable", "a: {r(x)=1} {w(x)=1}\n"),
     ("unexplained read", "serializable", "a: w(x)=1 r(y)=1\nb: w(x)=1 r(y)=1\nc: r(x)=1 w(y)=1\n"),

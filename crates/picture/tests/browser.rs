@@ -252,7 +252,8 @@ fn axe_finds_nothing_serious_in_any_size_and_colour() {
 fn large() -> history::History {
     let mut builder = history::Builder::new();
     builder.initial = history::InitialState::all(history::ValueId(0));
-    let sessions: Vec<_> = (0..20).map(|session| builder.named_session(history::Datum::Int(session))).collect();
+    let sessions: Vec<_> =
+        (0..20).map(|session| builder.named_session(history::Datum::Int(session))).collect();
     let mut latest = vec![history::ValueId(0); 10_000];
     for number in 0..100_000_usize {
         builder.begin(sessions[number % 20]);
@@ -277,7 +278,8 @@ fn a_report_of_100_000_transactions_is_small_and_opens_at_once() {
     let report = check.run().unwrap();
     let witnesses = check.witnesses(&report.answers).unwrap();
     assert_eq!(witnesses.len(), 1, "a stale read was planted");
-    let page = html(&Page { title: "large".to_owned(), history: Some(&history), witnesses, ..Page::default() });
+    let page =
+        html(&Page { title: "large".to_owned(), history: Some(&history), witnesses, ..Page::default() });
     assert!(page.len() < 2_000_000, "{} bytes", page.len());
     let Some(mut browser) = browser() else { return };
     browser.open("large", &page, 1280, "light");

@@ -126,13 +126,14 @@ impl Question<'_> {
         let scope = Scope { keys: keys.map(|keys| &keys[..]), clock_skew: self.level.window() };
         let made;
         // Where rows are few and real time plays no part, the index of the history is about all keys already.
-        let index = match scope.keys.is_none() && scope.clock_skew.is_none() && RowEffects::are_few(self.history) {
-            true => self.whole,
-            false => {
-                made = Index::about(self.history, &scope);
-                &made
-            }
-        };
+        let index =
+            match scope.keys.is_none() && scope.clock_skew.is_none() && RowEffects::are_few(self.history) {
+                true => self.whole,
+                false => {
+                    made = Index::about(self.history, &scope);
+                    &made
+                }
+            };
         if let Some(op) = index.unindexed() {
             return Err(Unsupported { op });
         }

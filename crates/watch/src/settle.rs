@@ -134,7 +134,10 @@ impl Window {
         for read in index.reads_of(txn).filter(|&read| keeps_read(read)) {
             let read = &index.reads()[read];
             let key = built.keys[read.key.index()];
-            ops.push((read.op.0, Operation { kind: Kind::Read, key, value: value_of(read.observed.value()) }));
+            ops.push((
+                read.op.0,
+                Operation { kind: Kind::Read, key, value: value_of(read.observed.value()) },
+            ));
         }
         for write in index.writes_of(txn) {
             let write = &index.writes()[write];
@@ -216,7 +219,9 @@ impl Window {
 
     /// The second transaction reads something that the first one wrote.
     fn order(&mut self, built: &Built, first: u32, second: u32) {
-        let (Some(one), Some(other)) = (built.rows[first as usize], built.rows[second as usize]) else { return };
+        let (Some(one), Some(other)) = (built.rows[first as usize], built.rows[second as usize]) else {
+            return;
+        };
         let (key, value) = (self.mark(), Datum::str("before"));
         self.rows[one as usize].ops.push(Operation { kind: Kind::Write, key, value: value.clone() });
         self.rows[other as usize].ops.push(Operation { kind: Kind::Read, key, value });
@@ -224,7 +229,9 @@ impl Window {
 
     /// The first transaction does not see something that the second one wrote.
     fn order_begin(&mut self, built: &Built, first: u32, second: u32) {
-        let (Some(one), Some(other)) = (built.rows[first as usize], built.rows[second as usize]) else { return };
+        let (Some(one), Some(other)) = (built.rows[first as usize], built.rows[second as usize]) else {
+            return;
+        };
         let (key, value) = (self.mark(), self.state.default.clone());
         self.rows[one as usize].ops.push(Operation { kind: Kind::Read, key, value });
         let value = Datum::str("after");
@@ -261,7 +268,9 @@ impl Window {
     fn take_apart(&mut self) {
         let (seen, patience) = (self.seen, self.patience);
         let is_old = |row: &Row| {
-            row.outcome == Outcome::Unknown && row.number != GONE && seen.saturating_sub(row.number) > patience
+            row.outcome == Outcome::Unknown
+                && row.number != GONE
+                && seen.saturating_sub(row.number) > patience
         };
         for place in 0..self.rows.len() {
             if !is_old(&self.rows[place]) {
@@ -277,7 +286,15 @@ impl Window {
                     let times = TxnTimes { begin_request: times.begin_request, ..TxnTimes::default() };
                     let (outcome, ops) = (Outcome::Unknown, vec![op]);
                     let name = name.clone();
-                    self.optional.push(Row { number: row, session: None, name, outcome, times, ops, is_part: true });
+                    self.optional.push(Row {
+                        number: row,
+                        session: None,
+                        name,
+                        outcome,
+                        times,
+                        ops,
+                        is_part: true,
+                    });
                 }
             }
         }
@@ -412,14 +429,13 @@ impl Fates {
     /// The write that leaves the last version of a key among those that are forgotten.
     fn last_write(&self, graph: &Graph<'_>, key: KeyId) -> Option<u32> {
         let writes = graph.index.writes_to(key).iter().copied();
-        let mut gone =
-            writes.filter(|&write| self.is(graph.index.writer(write).0, Fate::Forgotten));
+        let mut gone = writes.filter(|&write| self.is(graph.index.writer(write).0, Fate::Forgotten));
         let first = gone.next()?;
-        let later = |last: u32, write: u32| {
-            match graph.is_earlier(graph.index.writer(last).0, graph.index.writer(write).0) {
-                true => write,
-                false => last,
-            }
+        let later = |last: u32, write: u32| match graph
+            .is_earlier(graph.index.writer(last).0, graph.index.writer(write).0)
+        {
+            true => write,
+            false => last,
         };
         // One pass finds a last one where the order of all is known, and a second one where one of them is after all.
         let last = gone.clone().fold(first, later);

@@ -84,7 +84,10 @@ impl fmt::Display for Refused {
                 write!(out, "it began at {begin}, and the recording is said to be complete before {frontier}")
             }
             Self::Backwards { begin, last } => {
-                write!(out, "it began at {begin}, and the transaction before it in its session ended at {last}")
+                write!(
+                    out,
+                    "it began at {begin}, and the transaction before it in its session ended at {last}"
+                )
             }
         }
     }
@@ -285,7 +288,8 @@ impl Window {
                 border = border.min(row.times.begin_request);
             }
             if row.session.is_none() || last.replace(row.session) != Some(row.session) {
-                building.session(row.session.and_then(|session| self.session_names[session as usize].clone()));
+                building
+                    .session(row.session.and_then(|session| self.session_names[session as usize].clone()));
             }
             building.row(&self.state, row, is_whole);
             rows.push(Some(place));

@@ -32,7 +32,16 @@ const CASES: [Case; 7] = [
     ),
     // One G-single among many G2.
     Case(
-        &["--workload", "append", "--transactions", "30000", "--level", "snapshot", "--plant", "fractured-read"],
+        &[
+            "--workload",
+            "append",
+            "--transactions",
+            "30000",
+            "--level",
+            "snapshot",
+            "--plant",
+            "fractured-read",
+        ],
         &[SNAPSHOT, CLASSES, ELLE],
     ),
     Case(

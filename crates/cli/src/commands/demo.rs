@@ -195,9 +195,7 @@ fn print(tables: &[probe::Report], report: &Report<'_>, html: Option<&Path>) -> 
         Some(file) => {
             writeln!(out, "The tables and the picture are in {}.", visible(&file.display().to_string()))?
         }
-        None => {
-            writeln!(out, "`isoscope demo --html demo.html` writes the tables and a picture to a file.")?
-        }
+        None => writeln!(out, "`isoscope demo --html demo.html` writes the tables and a picture to a file.")?,
     }
     Ok(out.flush()?)
 }
