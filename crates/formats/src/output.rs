@@ -23,6 +23,10 @@ pub fn write_to(
         let sentence = "notes of the recording (the nemesis, further members of operations) were not written";
         warnings.push(Warning::new("notes-dropped", sentence));
     }
+    if history.has_levels() && !matches!(format, Format::Native | Format::Notation) {
+        let sentence = format!("{format} does not hold the levels that transactions ran at");
+        warnings.push(Warning::new("levels-dropped", sentence));
+    }
     Ok(warnings)
 }
 

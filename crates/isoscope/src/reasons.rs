@@ -161,15 +161,19 @@ impl Teller<'_> {
             Why::Visible { reader, key, part } => {
                 let (reader_name, key) = (self.txn(reader), self.key(key));
                 let seen = self.visible(part, pair.from, reader);
+                let level = self.plan.readers[part as usize].is_all().then_some("").map_or_else(
+                    || format!(", which ran at {},", self.facts.level_of(reader).unwrap_or_default()),
+                    str::to_owned,
+                );
                 if pair.to == INITIAL {
                     return format!(
-                        "{reader_name} read {key} as it was at the beginning and missed what {from} wrote, although {from} \
+                        "{reader_name}{level} read {key} as it was at the beginning and missed what {from} wrote, although {from} \
                          was visible to {reader_name} ({seen})"
                     );
                 }
                 format!(
-                    "{from} comes before {to}: {reader_name} read {key} from {to}, although {from} wrote {key} too and \
-                     was visible to {reader_name} ({seen})"
+                    "{from} comes before {to}: {reader_name}{level} read {key} from {to}, although {from} wrote {key} too \
+                     and was visible to {reader_name} ({seen})"
                 )
             }
         }
@@ -239,11 +243,13 @@ impl Teller<'_> {
 
     /// Why a node comes before another, if it is earlier in the session or was read from, and the level orders by that.
     fn direct(&self, from: u32, to: u32) -> Option<Forced> {
+        let counts = |readers| self.facts.is_in(to, &self.facts.mask(readers));
+        let has_reads = counts(&self.plan.reads_from);
         let mut reads = self.facts.reads_of(to);
-        let read = reads.find(|&read| self.plan.reads_from && self.facts.only_source(read) == Some(from));
+        let read = reads.find(|&read| has_reads && self.facts.only_source(read) == Some(from));
         let why = match read.map(|read| &self.facts.reads()[read]) {
             Some(read) => Why::Read(read.op, read.key),
-            None if self.plan.session && self.facts.is_session_before(from, to) => Why::Session,
+            None if counts(&self.plan.session) && self.facts.is_session_before(from, to) => Why::Session,
             None => return None,
         };
         Some(Forced { from, to, why })
@@ -268,6 +274,12 @@ impl Teller<'_> {
                 format!("{reader_name} had read {} from it before", self.read_keys(writer, reader))
             }
             Part::Before { .. } => format!("{writer_name} comes before {reader_name}"),
+            Part::Cursor => {
+                format!("{reader_name} overwrites what it read, and {writer_name} comes before {reader_name}")
+            }
+            Part::Prefix { .. } => format!(
+                "{reader_name} sees a prefix of the order, and what it must have seen comes after {writer_name}"
+            ),
             Part::Conflicts => format!("both wrote a common key, and {writer_name} did so first"),
             Part::Steps(_) if self.facts.is_session_before(writer, reader) => {
                 format!("{writer_name} is earlier in the session of {reader_name}")

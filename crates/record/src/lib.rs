@@ -32,6 +32,7 @@
 
 mod recorder;
 mod session;
+mod slots;
 mod wall_clock;
 
 pub use formats::native_jsonl::RecordedRow;

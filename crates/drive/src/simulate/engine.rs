@@ -13,7 +13,7 @@ use super::record::Recorder;
 use super::store::{Replication, Store, Version, View};
 use super::table::Table;
 use super::workload::{Planned, Workload};
-use super::{Fault, Run, StoreLevel};
+use super::{Fault, Part, Run, StoreLevel};
 use crate::random::Random;
 
 const MAX_SITES: u32 = 4;
@@ -46,7 +46,8 @@ pub(crate) struct Engine<'c> {
 }
 
 impl<'c> Engine<'c> {
-    pub fn new(config: &'c Config) -> Self {
+    /// A world in which nothing has happened yet; whether what happens is handed out in parts.
+    pub fn new(config: &'c Config, is_streamed: bool) -> Self {
         let mut random = Random::new(config.seed);
         let sites = config.sessions.min(MAX_SITES);
         let has = |needs: fn(Fault) -> bool| config.faults.iter().any(|&(fault, _)| needs(fault));
@@ -77,7 +78,7 @@ impl<'c> Engine<'c> {
             has_table,
             clients: (0..config.sessions).map(|_| Client::new()).collect(),
             arrivals: BinaryHeap::with_capacity(config.sessions as usize),
-            recorder: Recorder::new(config, &table, &mut random),
+            recorder: Recorder::new(config, &table, &mut random, is_streamed),
             table,
             random,
             now: 0,
@@ -89,19 +90,42 @@ impl<'c> Engine<'c> {
     }
 
     pub fn run(mut self) -> Run {
+        self.start_all();
+        while self.step() {}
+        self.recorder.finish()
+    }
+
+    /// Hands out what happens in parts, until there is no more or the receiver has enough.
+    pub fn stream<E>(mut self, take: &mut dyn FnMut(&Part) -> Result<(), E>) -> Result<(), E> {
+        self.start_all();
+        loop {
+            let is_last = !self.step();
+            if let Some(part) = self.recorder.part(is_last) {
+                take(&part)?;
+            }
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    fn start_all(&mut self) {
         for session in 0..self.config.sessions {
             self.start_next(session, 0);
         }
-        while let Some(Reverse((arrival, session))) = self.arrivals.pop() {
-            self.now = arrival.max(self.now + 1);
-            match self.clients[session as usize].phase {
-                Phase::Begin => self.begin(session),
-                Phase::Operation => self.operation(session),
-                Phase::End => self.end(session),
-                Phase::Done => {}
-            }
+    }
+
+    /// The next message reaches the store; false if there is none.
+    fn step(&mut self) -> bool {
+        let Some(Reverse((arrival, session))) = self.arrivals.pop() else { return false };
+        self.now = arrival.max(self.now + 1);
+        match self.clients[session as usize].phase {
+            Phase::Begin => self.begin(session),
+            Phase::Operation => self.operation(session),
+            Phase::End => self.end(session),
+            Phase::Done => {}
         }
-        self.recorder.finish()
+        true
     }
 
     /// The client takes one more of the transactions that are to be run, if any is left.

@@ -61,7 +61,7 @@ pub fn drive_on(nodes: Vec<String>, settings: &str) -> Ran {
 fn drive_with(options: &Options) -> Ran {
     let urls: Vec<Url> = options.db.iter().map(|url| Url::parse(url).unwrap()).collect();
     let database = databases::open(&urls).unwrap();
-    let setting = options.choose_setting(database.as_ref()).unwrap();
+    let setting = options.choose_settings(database.as_ref()).unwrap();
     let folder = Folder::new();
     let file = folder.file("history.jsonl");
     let recorder = Recorder::create(&file).unwrap();

@@ -58,6 +58,10 @@ impl Algebra for Structure<'_> {
         self.circuit.or(left, right)
     }
 
+    fn ran_at(&mut self, level: &str, _: usize) -> Lit {
+        panic!("the literal encoding records no levels: {level}")
+    }
+
     fn base(&mut self, base: Base, tuple: &[usize]) -> Lit {
         let history = self.history;
         match base {
