@@ -25,7 +25,7 @@ fn read(folder: &Folder, name: &str) -> String {
 /// this part is left out.
 fn assert_valid(text: &str) {
     const SCRIPT: &str = "const Ajv = require('ajv').default, formats = require('ajv-formats').default; \
-        const ajv = new Ajv({strict: false, allErrors: true}); formats(ajv); \
+        const ajv = new Ajv({strict: false, allErrors: true, unicodeRegExp: false}); formats(ajv); \
         const validate = ajv.compile(JSON.parse(require('fs').readFileSync('schema.json', 'utf8'))); \
         const log = JSON.parse(require('fs').readFileSync(0, 'utf8')); \
         if (!validate(log)) { console.log(JSON.stringify(validate.errors)); process.exit(1); }";

@@ -55,9 +55,11 @@ const UPDATE_AND_DELETE: &str = "that one transaction updates a row and another 
 const ROWS_NOT_KEYS: &str = "conflicts are between versions of a row: a key that others have inserted and deleted since \
                              the snapshot can be inserted again, which snapshot isolation of keys forbids";
 const NOT_SNAPSHOT: &str = "plain reads see one snapshot, but UPDATE, DELETE and locking reads see what others have \
-                            committed since, and lost updates are not prevented: this is not snapshot isolation";
+                            committed since, and lost updates are not prevented: this is not snapshot isolation, \
+                            and a transaction that has seen a commit by a DELETE may miss the rest of it";
 const NOT_SNAPSHOT_UNLESS_ASKED: &str = "plain reads see one snapshot, but UPDATE, DELETE and locking reads see what \
-                                         others have committed since, and lost updates are not prevented, unless \
+                                         others have committed since: lost updates are not prevented, and a \
+                                         transaction that has seen a commit by a DELETE may miss the rest of it, unless \
                                          innodb_snapshot_isolation is on (from 11.6.2 on it is unless switched off)";
 
 const fn entry(product: &'static str, setting: &'static str, level: LevelId, source: &'static str) -> Entry {
@@ -92,12 +94,12 @@ const ENTRIES: [Entry; 22] = [
         "PostgreSQL gives read committed instead",
     ),
     expecting(entry("MySQL", "serializable", LevelId::Serializable, MYSQL), STRICT),
-    remarking(entry("MySQL", "repeatable-read", LevelId::ReadCommitted, MYSQL), NOT_SNAPSHOT),
+    remarking(entry("MySQL", "repeatable-read", LevelId::ReadUncommitted, MYSQL), NOT_SNAPSHOT),
     entry("MySQL", "read-committed", LevelId::ReadCommitted, MYSQL),
     entry("MySQL", "read-uncommitted", LevelId::ReadUncommitted, MYSQL),
     expecting(entry("MariaDB", "serializable", LevelId::Serializable, MARIADB), STRICT),
     remarking(
-        entry("MariaDB", "repeatable-read", LevelId::ReadCommitted, MARIADB),
+        entry("MariaDB", "repeatable-read", LevelId::ReadUncommitted, MARIADB),
         NOT_SNAPSHOT_UNLESS_ASKED,
     ),
     entry("MariaDB", "read-committed", LevelId::ReadCommitted, MARIADB),
@@ -146,7 +148,7 @@ mod tests {
         assert_eq!(promise("PostgreSQL", "nonsense"), None);
         for product in ["MySQL", "MariaDB"] {
             let promise = promise(product, "repeatable-read").unwrap();
-            assert_eq!(promise.level, LevelId::ReadCommitted);
+            assert_eq!(promise.level, LevelId::ReadUncommitted);
             assert!(promise.remark.unwrap().contains("lost updates are not prevented"));
         }
     }
