@@ -1,6 +1,6 @@
 //! A number that tells histories apart, so that a certificate is never checked against the wrong one by mistake.
 //!
-//! It covers all that a certificate may rest on: sessions, outcomes, times, operations with their keys and values as
+//! It covers all that a certificate may rest on: sessions, outcomes, levels, times, operations with their keys and values as
 //! the input wrote them, and the initial state; not names, not the format, not how keys are numbered. It guards against
 //! mistakes, not against forgers: those gain nothing, since the certificate itself is checked against the history.
 //! Two 64-bit lanes, mixed word by word: 8 million operations with times take 0.3 s (`examples/measure.rs`, on a busy
@@ -204,6 +204,9 @@ impl<'h> Words<'h> {
         let times = self.history.times(txn);
         for time in [times.begin_request, times.begin_response, times.commit_request, times.commit_response] {
             self.add(time.map_or(i64::MIN, |time| time) as u64);
+        }
+        if let Some(level) = self.history.txn_level(txn) {
+            self.add(number_of(&Datum::Str(level.into())));
         }
         let ops = self.history.op_range(txn);
         self.add(ops.len() as u64);

@@ -45,8 +45,24 @@ pub enum TextCertificate {
 /// # Errors
 /// With what is wrong: with the certificate, or with a history or level that has no such certificates.
 pub fn check(history: &History, level: &Level, certificate: &TextCertificate) -> Result<(), Flaw> {
-    let facts = Facts::of(history)?;
+    check_uncommitted_reads(history, level)?;
+    let facts = Facts::for_level(history, level)?;
     check_facts(&facts, level, certificate)
+}
+
+/// Transactions that may read what was never committed still read only what some transaction wrote.
+///
+/// # Errors
+/// With the read that returned something else.
+pub fn check_uncommitted_reads(history: &History, level: &Level) -> Result<(), Flaw> {
+    if level.name != spec::recorded::NAME {
+        return Ok(());
+    }
+    let is_free = |txn: TxnId| spec::recorded::reads_uncommitted(history, txn);
+    match spec::unwritten_read_by(history, &is_free) {
+        Some((op, ..)) => Err(Flaw::new(Place::Read(op), "no transaction wrote what it returned")),
+        None => Ok(()),
+    }
 }
 
 /// As [`check`], with the facts of the history.
@@ -154,6 +170,7 @@ fn sources_of(
 /// With the first place at which the order does not do.
 pub fn check_witness(facts: &Facts, plan: &Plan, witness: &Witness) -> Result<(), Flaw> {
     let position = |node: u32| witness.position[node as usize];
+    let (session, reads_from) = (facts.mask(&plan.session), facts.mask(&plan.reads_from));
     for node in 1..facts.node_count() as u32 {
         if !witness.has(node) {
             if facts.is_unknown(node) {
@@ -162,8 +179,8 @@ pub fn check_witness(facts: &Facts, plan: &Plan, witness: &Witness) -> Result<()
             return Err(Flaw::new(Place::Txn(facts.txn(node)), "it committed, and is not in the order"));
         }
         let flaw = |why: &str| Flaw::new(Place::Txn(facts.txn(node)), why);
-        let before = (facts.session_start(node)..node).rev().find(|&before| witness.has(before));
-        if plan.session && before.is_some_and(|before| position(before) > position(node)) {
+        let is_later = |before: u32| position(before) > position(node);
+        if facts.earlier_in_session(node, &session, |before| witness.has(before)).any(is_later) {
             return Err(flaw("it stands before an earlier transaction of its session"));
         }
         for read in facts.reads_of(node) {
@@ -172,7 +189,7 @@ pub fn check_witness(facts: &Facts, plan: &Plan, witness: &Witness) -> Result<()
             if source == judge::ABSENT || !witness.has(source) {
                 return Err(flaw("its source is not in the order"));
             }
-            if plan.reads_from && position(source) > position(node) {
+            if facts.is_in(node, &reads_from) && position(source) > position(node) {
                 return Err(flaw("its source stands after it"));
             }
         }

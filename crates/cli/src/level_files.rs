@@ -16,6 +16,7 @@ pub fn asked(names: &[String]) -> Result<Asked, Failure> {
     for name in names {
         match (is_file_name(name), further(name)) {
             (true, _) => asked.add_own(read(name)?),
+            (false, _) if name == spec::recorded::NAME => asked.add_recorded(),
             (false, Some(level)) => asked.add_own([level.clone()]),
             (false, None) => asked.add(find(name)?),
         }

@@ -13,7 +13,9 @@ use crate::screen::Form;
 /// The failure, with the case saved in the folder for temporary files if the checker refused a certificate.
 pub fn failure(subject: &Subject, error: Error) -> Failure {
     match error {
-        Error::NeedsTimes { .. } => Failure::new(format!("{}: {error}", subject.name)),
+        Error::NeedsTimes { .. } | Error::NoRecordedLevel(_) => {
+            Failure::new(format!("{}: {error}", subject.name))
+        }
         Error::Refused(refused) => Failure::new(format!(
             "{}; {}",
             Error::Refused(refused.clone()),

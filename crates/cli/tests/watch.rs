@@ -20,7 +20,8 @@ fn text(output: &Output) -> String {
 }
 
 fn generate(file: &Path, flags: &[&str]) {
-    let made = isoscope().args(["generate", "--stream", "--to", "native"]).args(flags).arg(file).output().unwrap();
+    let made =
+        isoscope().args(["generate", "--stream", "--to", "native"]).args(flags).arg(file).output().unwrap();
     assert!(made.status.success(), "{}", text(&made));
 }
 
@@ -42,7 +43,11 @@ fn a_violation_is_told_saved_and_certified() {
     std::fs::write(&file, STALE).unwrap();
     let watched = isoscope().arg("watch").arg(&file).arg("--save").arg(&saved).output().unwrap();
     assert_eq!(watched.status.code(), Some(1), "{}", text(&watched));
-    assert!(text(&watched).contains("violated   strict-serializable after 3 transactions"), "{}", text(&watched));
+    assert!(
+        text(&watched).contains("violated   strict-serializable after 3 transactions"),
+        "{}",
+        text(&watched)
+    );
     let certificate = folder.join("v.jsonl.certificate");
     let certified = isoscope().arg("certify").arg(&saved).arg(&certificate).output().unwrap();
     assert_eq!(certified.status.code(), Some(0), "{}", text(&certified));
@@ -55,14 +60,23 @@ fn a_pipe_and_a_file_have_the_same_answer_in_json() {
     let file = folder.join("r.jsonl");
     generate(&file, &["--transactions", "3000", "--level", "serializable", "--unknown-share", "0.01"]);
     let watch = |what: &Path, input: Stdio| {
-        let output = isoscope().arg("watch").arg(what).args(["--json", "--batch", "100"]).stdin(input).output().unwrap();
+        let output = isoscope()
+            .arg("watch")
+            .arg(what)
+            .args(["--json", "--batch", "100"])
+            .stdin(input)
+            .output()
+            .unwrap();
         assert_eq!(output.status.code(), Some(0), "{}", text(&output));
         text(&output).lines().filter(|line| line.contains("\"end\"")).map(str::to_owned).collect::<Vec<_>>()
     };
     let of_file = watch(&file, Stdio::null());
     let of_pipe = watch(Path::new("-"), Stdio::from(File::open(&file).unwrap()));
     assert_eq!(of_file.len(), 1);
-    assert!(of_file[0].contains("\"verdict\":\"holds\"") && of_file[0].contains("\"closed\":true"), "{of_file:?}");
+    assert!(
+        of_file[0].contains("\"verdict\":\"holds\"") && of_file[0].contains("\"closed\":true"),
+        "{of_file:?}"
+    );
     assert_eq!(of_file, of_pipe);
     std::fs::remove_dir_all(folder).unwrap();
 }
@@ -71,12 +85,15 @@ fn a_pipe_and_a_file_have_the_same_answer_in_json() {
 fn a_file_without_marks_and_sessions_is_decided_at_its_end() {
     let folder = folder("plain");
     let file = folder.join("r.jsonl");
-    let plain: Vec<&str> =
-        STALE.lines().filter(|line| line.contains("\"s\"") || line.contains("isoscope") || line.contains("default")).collect();
+    let plain: Vec<&str> = STALE
+        .lines()
+        .filter(|line| line.contains("\"s\"") || line.contains("isoscope") || line.contains("default"))
+        .collect();
     std::fs::write(&file, plain.join("\n") + "\n").unwrap();
     let watched = isoscope().arg("watch").arg(&file).arg("--no-follow").output().unwrap();
     assert_eq!(watched.status.code(), Some(1), "{}", text(&watched));
-    let weaker = isoscope().arg("watch").arg(&file).args(["--no-follow", "--level", "causal"]).output().unwrap();
+    let weaker =
+        isoscope().arg("watch").arg(&file).args(["--no-follow", "--level", "causal"]).output().unwrap();
     assert_eq!(weaker.status.code(), Some(1), "{}", text(&weaker));
     std::fs::remove_dir_all(folder).unwrap();
 }
@@ -85,14 +102,20 @@ fn a_file_without_marks_and_sessions_is_decided_at_its_end() {
 #[test]
 fn a_watcher_that_was_killed_goes_on_from_its_checkpoint() {
     let folder = folder("killed");
-    let (whole, file, checkpoint) = (folder.join("whole.jsonl"), folder.join("r.jsonl"), folder.join("c.jsonl"));
+    let (whole, file, checkpoint) =
+        (folder.join("whole.jsonl"), folder.join("r.jsonl"), folder.join("c.jsonl"));
     generate(&whole, &["--transactions", "4000", "--level", "serializable"]);
     let bytes = std::fs::read(&whole).unwrap();
     let half = bytes.len() / 2;
     std::fs::write(&file, &bytes[..half]).unwrap();
     let watch = || {
         let mut command = isoscope();
-        command.arg("watch").arg(&file).arg("--checkpoint").arg(&checkpoint).args(["--json", "--batch", "50"]);
+        command
+            .arg("watch")
+            .arg(&file)
+            .arg("--checkpoint")
+            .arg(&checkpoint)
+            .args(["--json", "--batch", "50"]);
         command
     };
     let mut first = watch().stdout(Stdio::null()).spawn().unwrap();

@@ -23,6 +23,10 @@ pub fn write_to(
         let sentence = "notes of the recording (the nemesis, further members of operations) were not written";
         warnings.push(Warning::new("notes-dropped", sentence));
     }
+    if history.has_levels() && !matches!(format, Format::Native | Format::Notation) {
+        let sentence = format!("{format} does not hold the levels that transactions ran at");
+        warnings.push(Warning::new("levels-dropped", sentence));
+    }
     Ok(warnings)
 }
 
@@ -89,6 +93,9 @@ fn write_compressed<T>(
             encoder.finish()?;
             Ok(written)
         }
+        #[cfg(not(feature = "zstd"))]
+        Some("zst") => Err(crate::input::without_zstd().into()),
+        #[cfg(feature = "zstd")]
         Some("zst") => {
             let mut encoder = zstd::stream::write::Encoder::new(out, 0)?;
             let written = write(&mut encoder)?;

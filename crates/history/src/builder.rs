@@ -6,8 +6,8 @@
 use crate::model::{OpColumns, OpKind, SideTables, TxnColumns};
 use crate::times::{NO_TIME, SessionClocks, pack};
 use crate::{
-    Backwards, Clock, Datum, History, InitialDefault, InitialState, KeyId, Keys, Note, Op, OpId, OpTimes, Outcome,
-    PredicateRead, PredicateWrite, RangeRead, SessionId, TxnTimes, ValueId, Values,
+    Backwards, Clock, Datum, History, InitialDefault, InitialState, KeyId, Keys, Note, Op, OpId, OpTimes,
+    Outcome, PredicateRead, PredicateWrite, RangeRead, SessionId, TxnTimes, ValueId, Values,
 };
 
 /// Collects a history. Sessions are added first, then transactions with [`Builder::begin`], their operations, and
@@ -147,6 +147,14 @@ impl Builder {
         assert!(session.0 < self.session_count, "no such session");
         self.is_open = true;
         self.txns.session.push(session);
+    }
+
+    /// Says at which isolation level the open transaction runs.
+    pub fn set_level(&mut self, level: &str) {
+        let level = self.values.intern(Datum::str(level));
+        let row = self.open_row();
+        self.txns.level.resize(row + 1, ValueId::NIL);
+        self.txns.level[row] = level;
     }
 
     /// Names the open transaction.
@@ -444,6 +452,7 @@ impl Builder {
         let (txns, ops) = (self.txns.session.len(), self.ops.kind.len());
         pad(&mut self.txns.name, txns, ValueId::NIL);
         pad(&mut self.txns.note, txns, ValueId::NIL);
+        pad(&mut self.txns.level, txns, ValueId::NIL);
         pad(&mut self.txns.times, txns, [NO_TIME; 4]);
         pad(&mut self.ops.times, ops, (NO_TIME, NO_TIME));
         pad(&mut self.ops.version, ops, NO_TIME);
@@ -468,6 +477,7 @@ impl Builder {
         permute(&mut self.txns.outcome, &rows);
         permute(&mut self.txns.name, &rows);
         permute(&mut self.txns.note, &rows);
+        permute(&mut self.txns.level, &rows);
         permute(&mut self.txns.times, &rows);
         permute(&mut self.ops.kind, &op_rows);
         permute(&mut self.ops.key, &op_rows);

@@ -66,6 +66,8 @@ pub(crate) struct TxnColumns {
     pub name: Vec<ValueId>,
     /// One row per transaction, or empty: what else the recording says of it.
     pub note: Vec<ValueId>,
+    /// One row per transaction, or empty: the isolation level that it ran at.
+    pub level: Vec<ValueId>,
     /// One row per transaction, or empty.
     pub times: Vec<[i64; 4]>,
 }
@@ -299,6 +301,43 @@ impl History {
         !self.txns.note.is_empty()
     }
 
+    /// The name of the isolation level that a transaction ran at, as the input writes it.
+    pub fn txn_level(&self, txn: TxnId) -> Option<String> {
+        let level = self.txns.level.get(txn.index()).filter(|&&level| level != ValueId::NIL)?;
+        match self.values.original(*level) {
+            Datum::Str(name) => Some(name.into()),
+            other => Some(other.to_string()),
+        }
+    }
+
+    /// Whether the input says of any transaction which isolation level it ran at.
+    pub fn has_levels(&self) -> bool {
+        !self.txns.level.is_empty()
+    }
+
+    /// The names of the levels that transactions ran at, each once, and for each transaction the place of its own.
+    pub fn level_table(&self) -> (Vec<String>, Vec<Option<u32>>) {
+        let mut known: Vec<ValueId> = Vec::new();
+        let mut place = |txn: TxnId| {
+            let level = *self.txns.level.get(txn.index()).filter(|&&level| level != ValueId::NIL)?;
+            let found = known.iter().position(|&other| other == level).unwrap_or_else(|| {
+                known.push(level);
+                known.len() - 1
+            });
+            Some((found as u32, txn))
+        };
+        let mut names = Vec::new();
+        let places = self.txns().map(|txn| {
+            let (place, txn) = place(txn)?;
+            if place as usize == names.len() {
+                names.extend(self.txn_level(txn));
+            }
+            Some(place)
+        });
+        let places = places.collect();
+        (names, places)
+    }
+
     /// Remarks about moments of the recording, in its order.
     pub fn notes(&self) -> &[Note] {
         &self.notes
@@ -348,6 +387,7 @@ impl TxnColumns {
             + bytes(&self.outcome)
             + bytes(&self.name)
             + bytes(&self.note)
+            + bytes(&self.level)
             + bytes(&self.times)
     }
 }

@@ -14,6 +14,8 @@ pub struct Asked {
     shipped: Vec<LevelId>,
     /// Levels of the user's own.
     own: Vec<spec::Level>,
+    /// Whether each transaction is judged by the level that it ran at.
+    recorded: bool,
 }
 
 /// A level that was left out, although the user did not leave it out.
@@ -49,30 +51,44 @@ impl Asked {
         self.own.extend(levels);
     }
 
+    /// Asks whether each transaction got the level that it records.
+    pub fn add_recorded(&mut self) {
+        self.recorded = true;
+    }
+
+    /// Whether each transaction is judged by the level that it records.
+    pub fn is_recorded(&self) -> bool {
+        self.recorded
+    }
+
     /// One level alone; a level of the user's own must be among those that were added.
     pub(crate) fn only(&self, level: &AskedLevel) -> Self {
         match level {
-            AskedLevel::Shipped(level) => Self { shipped: vec![*level], own: Vec::new() },
+            AskedLevel::Shipped(level) => Self { shipped: vec![*level], ..Self::default() },
+            AskedLevel::Own(name) if self.recorded && name == spec::recorded::NAME => {
+                Self { recorded: true, ..Self::default() }
+            }
             AskedLevel::Own(name) => {
                 let own = self.own.iter().filter(|own| own.name == *name).take(1).cloned();
-                Self { shipped: Vec::new(), own: own.collect() }
+                Self { own: own.collect(), ..Self::default() }
             }
         }
     }
 
     /// Whether no level was named, which means all.
-    pub(crate) fn is_all(&self) -> bool {
-        self.shipped.is_empty() && self.own.is_empty()
+    pub fn is_all(&self) -> bool {
+        self.shipped.is_empty() && self.own.is_empty() && !self.recorded
     }
 
     /// Whether it is exactly one level.
     pub fn is_one(&self) -> bool {
-        self.shipped.len() + self.own.len() == 1
+        self.shipped.len() + self.own.len() + usize::from(self.recorded) == 1
     }
 
     /// The text of the level, if it is exactly one.
     pub fn only_text(&self) -> Option<&spec::Level> {
         match (&self.shipped[..], &self.own[..]) {
+            _ if self.recorded => None,
             ([level], []) => Some(level.spec()),
             ([], [level]) => Some(level),
             _ => None,
@@ -86,7 +102,8 @@ impl Asked {
             false => self.shipped.clone(),
         };
         let own = self.own.iter().map(|level| level.name.clone());
-        all.into_iter().map(|level| level.name().to_owned()).chain(own).collect()
+        let recorded = self.recorded.then(|| spec::recorded::NAME.to_owned());
+        all.into_iter().map(|level| level.name().to_owned()).chain(own).chain(recorded).collect()
     }
 
     /// What this history is asked for.
@@ -96,14 +113,19 @@ impl Asked {
             let instead = Some(level.without_times());
             return Err(Error::NeedsTimes { level: level.name().to_owned(), instead });
         }
-        if let Some(level) = self.own.iter().find(|level| level.needs_times() && !history.has_times()) {
+        let mut own = self.own.clone();
+        if self.recorded {
+            let level = spec::recorded::level(history);
+            own.push(level.map_err(|why| Error::NoRecordedLevel(why.sentence(history)))?);
+        }
+        if let Some(level) = own.iter().find(|level| level.needs_times() && !history.has_times()) {
             return Err(Error::NeedsTimes { level: level.name.clone(), instead: None });
         }
         if self.is_all() {
             return Ok(all_answerable(is_answerable));
         }
         let (engine, weak) = self.shipped.iter().partition(|level| level.engine().is_some());
-        Ok(Choice { engine, weak, own: self.own.clone(), not_asked: Vec::new() })
+        Ok(Choice { engine, weak, own, not_asked: Vec::new() })
     }
 }
 

@@ -15,6 +15,8 @@ pub enum Error {
         /// The strongest level that it implies and that needs no times, if it is a shipped one.
         instead: Option<LevelId>,
     },
+    /// The transactions do not all record a level that they ran at, or one that cannot be mixed with others.
+    NoRecordedLevel(String),
     /// The independent checker refused the engine's argument: an error of isoscope. The verdict is not given.
     Refused(Box<Refused>),
     /// A thread of the engine ended without an answer: an error of isoscope.
@@ -43,6 +45,7 @@ impl fmt::Display for Error {
             Self::NeedsTimes { level, instead: None } => {
                 write!(out, "{level} needs to know when transactions ran, and the history has no times")
             }
+            Self::NoRecordedLevel(why) => write!(out, "{why}"),
             Self::Refused(refused) => write!(
                 out,
                 "internal error: the checker refused the engine's certificate for {}, so there is no verdict ({})",

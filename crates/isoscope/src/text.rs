@@ -12,7 +12,7 @@ use certify::text::judge::Witness;
 use certify::text::plan::Plan;
 use certify::text::{TextCertificate, cases, check_facts, small};
 use certify::{Certificate, Flaw};
-use history::{KeyId, Op, OpId};
+use history::{KeyId, Op, OpId, TxnId, ValueId};
 use index::FindingKind;
 use levels::LevelId;
 use spec::Level;
@@ -21,6 +21,7 @@ use crate::answer::{Answer, AskedLevel, Decision, Obstacle};
 use crate::definition;
 use crate::error::Error;
 use crate::explanation::Explanation;
+use crate::monitor::Monitor;
 use crate::question::Question;
 use crate::reasons;
 
@@ -39,7 +40,12 @@ pub(crate) fn decide(
         return decide_by_values(question, name, known);
     }
     let started = Instant::now();
-    if let Some(certificate) = question.find_forbidden(|finding| forbids(&name, finding))? {
+    if let Some((op, key, value)) = uncommitted_read(question, level) {
+        let explanation = Some(Explanation::of_unwritten_read(question.history, op, key, value));
+        let answer = Answer::plain(name, Decision::Violated, started.elapsed());
+        return Ok(Answer { explanation, ..answer });
+    }
+    if let Some(certificate) = question.find_forbidden(|finding| forbids(question, &name, finding))? {
         let answer = Answer::plain(name, Decision::Violated, started.elapsed());
         return Ok(question.explained(Answer { certificate: Some(certificate), ..answer }));
     }
@@ -63,7 +69,7 @@ pub(crate) fn decide(
 pub(crate) fn decide_instead(question: &Question<'_>, level: LevelId) -> Result<Option<Answer>, Error> {
     let started = Instant::now();
     let name = AskedLevel::Shipped(level);
-    if let Some(certificate) = question.find_forbidden(|finding| forbids(&name, finding))? {
+    if let Some(certificate) = question.find_forbidden(|finding| forbids(question, &name, finding))? {
         let answer = Answer::plain(name, Decision::Violated, started.elapsed());
         return Ok(Some(question.explained(Answer { certificate: Some(certificate), ..answer })));
     }
@@ -72,8 +78,27 @@ pub(crate) fn decide_instead(question: &Question<'_>, level: LevelId) -> Result<
 
 /// Whether a level forbids what was found in a committed transaction. A level of the user's own forbids what all levels
 /// do that demand committed sources.
-fn forbids(name: &AskedLevel, finding: FindingKind) -> bool {
-    name.shipped().unwrap_or(LevelId::ReadCommitted).forbids(finding)
+fn forbids(question: &Question<'_>, name: &AskedLevel, finding: FindingKind) -> bool {
+    // A finding does not say whose it is, and some transactions may read anything that was written.
+    let is_open = is_recorded(name) && some_read_uncommitted(question);
+    !is_open && name.shipped().unwrap_or(LevelId::ReadCommitted).forbids(finding)
+}
+
+/// Whether each transaction is bound by the level that it records.
+fn is_recorded(name: &AskedLevel) -> bool {
+    name.shipped().is_none() && name.name() == spec::recorded::NAME
+}
+
+fn some_read_uncommitted(question: &Question<'_>) -> bool {
+    let history = question.history;
+    history.txns().any(|txn| spec::recorded::reads_uncommitted(history, txn))
+}
+
+/// A read of something that no transaction wrote, by a transaction whose level demands nothing more.
+fn uncommitted_read(question: &Question<'_>, level: &Level) -> Option<(OpId, KeyId, ValueId)> {
+    let history = question.history;
+    let is_free = |txn: TxnId| spec::recorded::reads_uncommitted(history, txn);
+    (level.name == spec::recorded::NAME).then(|| spec::unwritten_read_by(history, &is_free)).flatten()
 }
 
 /// The shipped level with an engine whose text this is.
@@ -97,6 +122,17 @@ fn decide_at_any_size(
 ) -> Result<Option<Answer>, Error> {
     let started = Instant::now();
     let (Ok(plan), Ok(facts)) = (Plan::of(level), question.facts()) else { return Ok(None) };
+    let own_facts;
+    let facts = match is_recorded(name) && some_read_uncommitted(question) {
+        false => facts,
+        true => match Facts::for_level(question.history, level) {
+            Ok(facts) => {
+                own_facts = facts;
+                &own_facts
+            }
+            Err(_) => return Ok(None),
+        },
+    };
     if let Some(&(node, op)) = facts.unexplained().first() {
         return match facts.has_sure_sources() && !plan.one_source {
             false => Ok(None),

@@ -445,7 +445,11 @@ impl Watcher {
             self.verdict = Verdict::Undecided(format!("{refused}; {hint}"));
             return Ok(());
         }
-        if matches!(refused, Refused::Violated(_) | Refused::Undecided(_)) { self.decide_whole() } else { Ok(()) }
+        if matches!(refused, Refused::Violated(_) | Refused::Undecided(_)) {
+            self.decide_whole()
+        } else {
+            Ok(())
+        }
     }
 
     fn collect_again(&self) -> Result<Option<Collected>, WatchError> {
@@ -486,7 +490,9 @@ impl Watcher {
     }
 
     fn decide_whole(&mut self) -> Result<(), WatchError> {
-        let (Some(collected), Some(frontier)) = (&self.collected, self.frontier.moment()) else { return Ok(()) };
+        let (Some(collected), Some(frontier)) = (&self.collected, self.frontier.moment()) else {
+            return Ok(());
+        };
         let history = collected.history(frontier, self.skew);
         self.asked_whole_at = collected.len();
         let has_committed = history.txns().any(|txn| history.outcome(txn) == Outcome::Committed);
@@ -497,7 +503,10 @@ impl Watcher {
         let holds = Holding { up_to: Some(frontier), transactions: self.seen, way: Way::Whole };
         match answer {
             None if has_committed => {
-                self.verdict = Verdict::Undecided(format!("{} needs times, which the recording does not have", self.level));
+                self.verdict = Verdict::Undecided(format!(
+                    "{} needs times, which the recording does not have",
+                    self.level
+                ));
             }
             None => {}
             Some(answer) => match answer.decision {

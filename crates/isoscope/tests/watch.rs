@@ -7,9 +7,9 @@ use drive::simulate::{Config, Fault, generate, preset};
 use history::{Builder, History, TxnId};
 use isoscope::watch::{Holding, Verdict, Watcher, Way};
 use isoscope::{Check, Decision, LevelId};
+use testkit::Random;
 use testkit::generate::{Shape, history};
 use testkit::generate_rows::{self, Content};
-use testkit::Random;
 
 /// The transactions in the order in which a recorder would have written them.
 fn by_end(history: &History) -> Vec<TxnId> {
@@ -71,8 +71,9 @@ fn follow(history: &History, level: LevelId, batch: usize, patience: u64, skew: 
         let is_violated = matches!(watcher.verdict(), Verdict::Violated(_));
         // A level without real time lets a transaction read from one that began after it ended. While the recording grows
         // that is a value that no transaction wrote.
-        let is_from_the_future =
-            || !level.needs_times() && decision(&prefix, LevelId::StrictSerializable, skew) == Decision::Violated;
+        let is_from_the_future = || {
+            !level.needs_times() && decision(&prefix, LevelId::StrictSerializable, skew) == Decision::Violated
+        };
         if is_violated && expected == Decision::Holds && is_from_the_future() {
             tally.from_the_future += 1;
             return;
@@ -94,7 +95,12 @@ fn follow(history: &History, level: LevelId, batch: usize, patience: u64, skew: 
                 if let Some((level, certificate)) = &violation.answer.certificate {
                     assert!(certify::check(&violation.history, level, certificate).is_ok());
                 }
-                assert_eq!(expected, Decision::Violated, "at {level}, batch {batch}, after {length}:\n{}", notation(&prefix));
+                assert_eq!(
+                    expected,
+                    Decision::Violated,
+                    "at {level}, batch {batch}, after {length}:\n{}",
+                    notation(&prefix)
+                );
             }
             Verdict::Holds(Holding { way, .. }) => {
                 let is_exact = matches!(way, Way::Exact | Way::Whole | Way::Follows(_, 0));
@@ -106,7 +112,11 @@ fn follow(history: &History, level: LevelId, batch: usize, patience: u64, skew: 
                 );
             }
             Verdict::Undecided(reason) => {
-                assert!(expected.is_undecided(), "{reason}, at {level} after {length}:\n{}", notation(&prefix));
+                assert!(
+                    expected.is_undecided(),
+                    "{reason}, at {level} after {length}:\n{}",
+                    notation(&prefix)
+                );
             }
         }
     }
@@ -166,13 +176,19 @@ fn weaker_levels_have_the_verdict_of_a_check() {
     let mut tally = NONE;
     for seed in 0..count() / 4 {
         let random = &mut Random::new(!seed);
-        let shape = Shape { times: true, bad_times: *random.pick(&[0, 10]), most_txns: 8, ..Shape::any(random) };
+        let shape =
+            Shape { times: true, bad_times: *random.pick(&[0, 10]), most_txns: 8, ..Shape::any(random) };
         let history = history(seed, &shape);
-        for level in [LevelId::SessionSerializable, LevelId::Causal, LevelId::GeneralizedSi, LevelId::ReadCommitted] {
+        for level in
+            [LevelId::SessionSerializable, LevelId::Causal, LevelId::GeneralizedSi, LevelId::ReadCommitted]
+        {
             follow(&history, level, 2, 1000, Duration::ZERO, &mut tally);
         }
     }
-    println!("{} prefixes, {} violated, {} from the future", tally.prefixes, tally.violated, tally.from_the_future);
+    println!(
+        "{} prefixes, {} violated, {} from the future",
+        tally.prefixes, tally.violated, tally.from_the_future
+    );
     assert!(tally.violated > 0 && tally.from_the_future * 20 < tally.prefixes);
 }
 
@@ -203,12 +219,20 @@ fn planted_anomalies_are_found_where_they_are() {
             }
         }
         watcher.close().unwrap();
-        assert_eq!(watcher.verdict().is_violated(), expected == Decision::Violated, "{planted:?}, seed {seed}");
+        assert_eq!(
+            watcher.verdict().is_violated(),
+            expected == Decision::Violated,
+            "{planted:?}, seed {seed}"
+        );
         let Some(reported) = reported else { continue };
         found += 1;
         // What was recorded two batches before, without what the frontier had not passed, still holds.
         let before = part(&history, &order[..reported.saturating_sub(2 * BATCH + 2 * 10)]);
-        assert_eq!(decision(&before, level, Duration::ZERO), Decision::Holds, "{planted:?}, seed {seed}, {reported}");
+        assert_eq!(
+            decision(&before, level, Duration::ZERO),
+            Decision::Holds,
+            "{planted:?}, seed {seed}, {reported}"
+        );
     }
     println!("{found} of {count} reported before the end");
     assert!(found > 0);
@@ -216,7 +240,12 @@ fn planted_anomalies_are_found_where_they_are() {
 
 #[test]
 fn a_watcher_that_keeps_going_reports_further_violations() {
-    let config = Config { transactions: 2_000, keys: 50, faults: vec![(Fault::FracturedRead, 0.01)], ..preset("general").unwrap() };
+    let config = Config {
+        transactions: 2_000,
+        keys: 50,
+        faults: vec![(Fault::FracturedRead, 0.01)],
+        ..preset("general").unwrap()
+    };
     let history = generate(&config).unwrap();
     let mut watcher = Watcher::new(LevelId::StrictSerializable, Duration::ZERO).batch(200).keep_going(true);
     watcher.set_initial(&history).unwrap();

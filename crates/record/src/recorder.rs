@@ -104,6 +104,16 @@ impl Recorder {
         Ok(SessionRecorder::new(Arc::clone(&self.shared), number))
     }
 
+    /// The same for a client whose transactions run at an isolation level, unless
+    /// [`SessionRecorder::set_level`] says otherwise.
+    pub fn session_at(&self, name: Option<&Datum>, level: &str) -> io::Result<SessionRecorder> {
+        let mut writer = self.shared.writer();
+        let number = self.shared.next_session.fetch_add(1, Ordering::Relaxed);
+        writer.session_at(number, name, level)?;
+        drop(writer);
+        Ok(SessionRecorder::new(Arc::clone(&self.shared), number))
+    }
+
     /// The value with which keys start that have no other; without this line they are absent at first.
     pub fn default_value(&self, value: &Datum) -> io::Result<()> {
         self.shared.writer().default_value(value)

@@ -20,6 +20,7 @@ pub struct SessionRecorder {
     records_op_times: bool,
     clock_offset_ns: i64,
     slot: Slot,
+    level: Option<String>,
 }
 
 /// The transaction in progress.
@@ -32,7 +33,7 @@ struct Open {
 impl SessionRecorder {
     pub(crate) fn new(shared: Arc<Shared>, number: u64) -> Self {
         let slot = shared.slots.add();
-        Self { shared, number, open: None, records_op_times: false, clock_offset_ns: 0, slot }
+        Self { shared, number, open: None, records_op_times: false, clock_offset_ns: 0, slot, level: None }
     }
 
     /// The number of the session in the recording.
@@ -51,6 +52,11 @@ impl SessionRecorder {
         self.clock_offset_ns = offset_ns;
     }
 
+    /// The isolation level of the transactions that begin from now on.
+    pub fn set_level(&mut self, level: &str) {
+        self.level = Some(level.to_owned());
+    }
+
     /// The client is about to ask the database to begin: the earliest moment of the transaction.
     ///
     /// A transaction that was not ended is taken down as unknown.
@@ -67,7 +73,11 @@ impl SessionRecorder {
         self.give_up();
         self.slot.begin(self.shared.now_ns());
         let times = TxnTimes { begin_request: Some(self.now_ns()), ..TxnTimes::default() };
-        self.open = Some(Open { line: TxnLine::new(self.number, name), times, asked: None });
+        self.open = Some(Open {
+            line: TxnLine::at_level(self.number, name, self.level.as_deref()),
+            times,
+            asked: None,
+        });
     }
 
     /// The database answered that the transaction has begun.

@@ -47,9 +47,8 @@ impl Slots {
         let now = clock();
         let last = self.last_mark.load(Ordering::Relaxed);
         let is_due = now.saturating_sub(last) >= INTERVAL_NS;
-        let is_mine = || {
-            self.last_mark.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
-        };
+        let is_mine =
+            || self.last_mark.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok();
         (is_due && is_mine()).then(|| self.before(now))
     }
 

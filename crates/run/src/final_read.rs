@@ -24,9 +24,10 @@ pub(crate) fn read_everything(
     recorder: Option<&Recorder>,
     patience: Duration,
 ) -> Result<Result<Everything, String>, RunError> {
-    let Job { database, setting, workload, .. } = *job;
+    let Job { database, workload, .. } = *job;
+    let setting = job.setting_of(0);
     let name = Datum::from("final read");
-    let mut recorder = recorder.map(|recorder| recorder.session(Some(&name))).transpose()?;
+    let mut recorder = recorder.map(|recorder| job.record(recorder, 0, Some(&name))).transpose()?;
     // A node that is gone does not take the final read with it, as long as there is another.
     let mut nodes = (0..database.node_count().max(1)).cycle();
     for _ in 0..TRIES {

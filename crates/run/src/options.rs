@@ -19,7 +19,11 @@ pub type Settings = BTreeMap<String, Vec<String>>;
 /// The names of all settings, and what they are.
 pub const SETTINGS: [(&str, &str); 24] = [
     ("db", "the URL of the database; several are several nodes of one"),
-    ("isolation", "the isolation setting of the database; without it the database's own default"),
+    (
+        "isolation",
+        "the isolation setting of the database, or several with + between them, which sessions take in turn; without it the \
+     database's own default",
+    ),
     ("workload", "what the clients do"),
     ("sessions", "how many clients there are"),
     ("transactions", "end after so many transactions; aborted attempts come on top"),
@@ -51,7 +55,7 @@ pub const SETTINGS: [(&str, &str); 24] = [
 pub struct Options {
     /// The URLs of the nodes, with their passwords; never to be printed.
     pub db: Vec<String>,
-    /// The isolation setting.
+    /// The isolation setting, or several with `+` between them.
     pub isolation: Option<String>,
     /// The workload.
     pub workload: Named,
@@ -141,6 +145,9 @@ impl Options {
                 "nemesis: kill-server needs a server that isoscope starts itself: give server-command".into(),
             );
         }
+        if self.mixes_settings() && self.levels.is_empty() {
+            self.levels = vec!["recorded".to_owned()];
+        }
         if self.pace.transactions.is_none() && self.pace.duration.is_none() {
             self.pace.transactions = Some(u64::from(self.shape.transactions));
         }
@@ -150,35 +157,42 @@ impl Options {
         Ok(self)
     }
 
-    /// The isolation setting of a database that these options name, or the database's own default.
-    pub fn choose_setting(&self, database: &dyn Database) -> Result<Setting, String> {
+    /// The isolation settings of a database that these options name, or the database's own default.
+    pub fn choose_settings(&self, database: &dyn Database) -> Result<Vec<Setting>, String> {
         let settings = database.settings();
-        let found = match &self.isolation {
-            Some(name) => settings.iter().find(|setting| setting.name == *name),
-            None => settings.iter().find(|setting| setting.is_default).or(settings.first()),
+        let find = |name: &str| {
+            let found = settings.iter().find(|setting| setting.name == name);
+            found.cloned().ok_or_else(|| {
+                let names: Vec<_> = settings.iter().map(|setting| setting.name.as_str()).collect();
+                let product = database.describe().product;
+                format!("{product} has no isolation setting {name:?}; there are {}", names.join(", "))
+            })
         };
-        found.cloned().ok_or_else(|| {
-            let names: Vec<_> = settings.iter().map(|setting| setting.name.as_str()).collect();
-            format!(
-                "{} has no isolation setting {:?}; there are {}",
-                database.describe().product,
-                self.isolation.as_deref().unwrap_or_default(),
-                names.join(", ")
-            )
-        })
+        match &self.isolation {
+            Some(names) => names.split('+').map(find).collect(),
+            None => {
+                let default = settings.iter().find(|setting| setting.is_default).or(settings.first());
+                Ok(default.cloned().into_iter().collect())
+            }
+        }
     }
 
-    /// What is to be run on a database, at a setting of it.
+    /// Whether sessions run at several isolation settings.
+    pub fn mixes_settings(&self) -> bool {
+        self.isolation.as_ref().is_some_and(|names| names.contains('+'))
+    }
+
+    /// What is to be run on a database, at settings of it.
     pub fn job<'j>(
         &'j self,
         database: &'j dyn Database,
-        setting: &'j Setting,
+        settings: &'j [Setting],
         workload: &'j dyn Workload,
         claim: &'j Claim,
     ) -> Job<'j> {
         let Self { shape, pace, nemesis, .. } = self;
         let (sessions, seed) = (shape.sessions, shape.seed);
-        Job { database, setting, workload, claim, sessions, pace: *pace, nemesis, seed }
+        Job { database, settings, workload, claim, sessions, pace: *pace, nemesis, seed }
     }
 
     /// The workload in its shape.

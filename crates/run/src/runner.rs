@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 
 use databases::{Claim, Database, Setting, StatementKind};
 use history::Datum;
-use record::Recorder;
+use record::{Recorder, SessionRecorder};
 
 use crate::attempt::Abilities;
 use crate::client::Client;
 use crate::nemesis::{Disturbance, Due, Fault, Schedule};
+use crate::promises::promise;
 use crate::server::Server;
 use crate::shared::{Absent, Shared, Tally};
 use crate::workload::{Workload, random_of};
@@ -33,8 +34,8 @@ pub struct Pace {
 pub struct Job<'j> {
     /// The database.
     pub database: &'j dyn Database,
-    /// Its isolation setting.
-    pub setting: &'j Setting,
+    /// Its isolation settings, which the sessions take in turn.
+    pub settings: &'j [Setting],
     /// The load.
     pub workload: &'j dyn Workload,
     /// The right to the load's tables.
@@ -47,6 +48,27 @@ pub struct Job<'j> {
     pub nemesis: &'j Schedule,
     /// Decides what is random.
     pub seed: u64,
+}
+
+impl<'j> Job<'j> {
+    /// The isolation setting of a session.
+    pub(crate) fn setting_of(&self, session: u32) -> &'j Setting {
+        &self.settings[session as usize % self.settings.len()]
+    }
+
+    /// Begins the recording of a session, with the level that is promised of its setting.
+    pub(crate) fn record(
+        &self,
+        recorder: &Recorder,
+        session: u32,
+        name: Option<&Datum>,
+    ) -> std::io::Result<SessionRecorder> {
+        let product = self.database.describe().product;
+        match promise(&product, &self.setting_of(session).name) {
+            Some(promise) => recorder.session_at(name, promise.level.name()),
+            None => recorder.session(name),
+        }
+    }
 }
 
 /// How the caller watches and ends a run.
@@ -241,10 +263,10 @@ fn client<'r>(
         number: number as usize,
         node: number as usize % job.database.node_count().max(1),
         database: job.database,
-        setting: job.setting,
+        setting: job.setting_of(number),
         abilities: Abilities::of(job.database),
         transactions: job.workload.client(number),
-        recorder: recorder.map(|recorder| recorder.session(None)).transpose()?,
+        recorder: recorder.map(|recorder| job.record(recorder, number, None)).transpose()?,
         shared,
         interval: job.pace.rate.map(per_session),
         random: random_of(!job.seed, number),

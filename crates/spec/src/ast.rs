@@ -18,6 +18,8 @@ pub(crate) type Expr = Node<ExprKind>;
 #[derive(Clone, Debug)]
 pub(crate) enum ExprKind {
     Name(String),
+    /// `@level`: the transactions that ran at it.
+    RanAt(String),
     /// `name(a, b)`: membership, or use of a definition with parameters.
     Call(Name, Vec<Expr>),
     /// `R[x]`: the rest of the tuples that begin with x.

@@ -53,7 +53,7 @@ pub(crate) fn refuse_deep(expr: &Expr) -> Result<(), SpecError> {
 
 fn parts_of(expr: &Expr) -> Vec<&Expr> {
     match &expr.value {
-        ExprKind::Name(_) => Vec::new(),
+        ExprKind::Name(_) | ExprKind::RanAt(_) => Vec::new(),
         ExprKind::Call(_, parts) | ExprKind::Tuple(parts) => parts.iter().collect(),
         ExprKind::Index(left, right) | ExprKind::Binary(_, left, right) => vec![left, right],
         ExprKind::Unary(_, inner) | ExprKind::Counted(_, inner) => vec![inner],
@@ -86,6 +86,19 @@ impl<'p> Part<'p> {
         Some(size)
     }
 
+    /// The names of the levels whose transactions it speaks of.
+    pub(crate) fn recorded_levels(self, names: &mut Vec<String>) {
+        let mut open = vec![self];
+        while let Some(part) = open.pop() {
+            if let Part::Rel(Rel::RanAt(name)) = part
+                && !names.contains(name)
+            {
+                names.push(name.clone());
+            }
+            part.inner(|inner| open.push(inner));
+        }
+    }
+
     /// Whether so many copies of it are not too many parts.
     pub(crate) fn can_be_copied(self, copies: usize) -> bool {
         self.size().is_some_and(|size| size.saturating_mul(copies) <= MOST_PARTS)
@@ -94,7 +107,12 @@ impl<'p> Part<'p> {
     fn inner(self, mut each: impl FnMut(Part<'p>)) {
         match self {
             Part::Rel(rel) => match rel {
-                Rel::Base(_) | Rel::None(_) | Rel::Every(_) | Rel::Identity(_) | Rel::Single(..) => {}
+                Rel::Base(_)
+                | Rel::None(_)
+                | Rel::Every(_)
+                | Rel::Identity(_)
+                | Rel::Single(..)
+                | Rel::RanAt(_) => {}
                 Rel::Union(left, right)
                 | Rel::Inter(left, right)
                 | Rel::Minus(left, right)

@@ -10,6 +10,7 @@ use crate::ast::{Binary, Binding, Definition, Expr, ExprKind, Name, Quantifier, 
 use crate::bounds::{self, Part};
 use crate::core::{Base, Formula, Framework, Rel, Sort, Var};
 use crate::error::{SpecError, SpecErrorKind as Kind};
+use crate::recorded;
 use crate::vocabulary::base_of;
 
 pub(crate) type Checked<T> = Result<T, SpecError>;
@@ -138,6 +139,7 @@ impl<'d> Checker<'d> {
     fn unbounded_meaning(&mut self, expr: &Expr) -> Checked<Meaning> {
         match &expr.value {
             ExprKind::Name(name) => self.name(name, &expr.span),
+            ExprKind::RanAt(level) => Ok(Meaning::Relation(Rel::RanAt(recorded::canonical(level)))),
             ExprKind::Call(name, arguments) => self.call(name, arguments, &expr.span),
             ExprKind::Index(relation, index) => self.index(relation, index).map(Meaning::Relation),
             ExprKind::Tuple(_) => {

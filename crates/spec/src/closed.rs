@@ -5,7 +5,7 @@ use crate::core::{Formula, Rel, Var};
 /// Whether a relation has no free variables.
 pub(crate) fn is_closed(rel: &Rel, bound: &mut Vec<Var>) -> bool {
     match rel {
-        Rel::Base(_) | Rel::None(_) | Rel::Every(_) | Rel::Identity(_) => true,
+        Rel::Base(_) | Rel::None(_) | Rel::Every(_) | Rel::Identity(_) | Rel::RanAt(_) => true,
         Rel::Single(var, _) => bound.contains(var),
         Rel::Union(left, right)
         | Rel::Inter(left, right)

@@ -13,6 +13,7 @@ use history::{
 
 use crate::core::Level;
 use crate::facts::MAX_TXNS;
+use crate::recorded;
 use crate::small::{Object, Outcome, SmallHistory, SmallTimes, SmallTxn, Value, object_name};
 
 /// Why a recorded history has no small form.
@@ -55,28 +56,30 @@ impl SmallHistory {
     /// The external reads and final writes of a recorded history; transaction `TxnId(i)` has place i. Where initial
     /// values were not recorded, the first of the possible ones is taken.
     pub fn from_history(history: &History, clock_skew: i64) -> Result<Self, ConvertError> {
-        Ok(Self::all_readings(history, clock_skew, false)?.swap_remove(0))
+        Ok(Self::all_readings(history, clock_skew, &|_| false)?.swap_remove(0))
     }
 
     /// All small forms of a recorded history: a level allows the history if it allows one of them. There are several if
     /// initial values were not recorded and several are possible.
     pub fn readings(history: &History, clock_skew: i64, level: &Level) -> Result<Vec<Self>, ConvertError> {
-        Self::all_readings(history, clock_skew, level.allows_uncommitted)
+        let uncommitted = |txn: TxnId| match level.name == recorded::NAME {
+            true => recorded::reads_uncommitted(history, txn),
+            false => level.allows_uncommitted,
+        };
+        Self::all_readings(history, clock_skew, &uncommitted)
     }
 
     fn all_readings(
         history: &History,
         clock_skew: i64,
-        allows_uncommitted: bool,
+        allows_uncommitted: &dyn Fn(TxnId) -> bool,
     ) -> Result<Vec<Self>, ConvertError> {
         if history.txn_count() >= MAX_TXNS {
             return Err(ConvertError::TooManyTxns(history.txn_count()));
         }
         let written = WrittenValues::of(history);
         let mut txns = history.txns().map(|txn| small_txn(history, txn)).collect::<Result<Vec<_>, _>>()?;
-        if allows_uncommitted {
-            keep_unwritten_reads(history, &mut txns, &written);
-        }
+        keep_unwritten_reads(history, &mut txns, &written, allows_uncommitted);
         let initial = initial_values(history, &txns, &written)?;
         let clock_skew = if history.clock() == Clock::Position { 0 } else { clock_skew };
         let reading = |initial| Self { txns: txns.clone(), clock_skew, initial, ..Self::default() };
@@ -101,6 +104,9 @@ impl SmallHistory {
         let ids: Vec<_> = sessions.iter().map(|_| builder.session()).collect();
         for txn in &self.txns {
             builder.begin(ids[sessions.binary_search(&txn.session).expect("every session is listed")]);
+            if let Some(level) = &txn.level {
+                builder.set_level(level);
+            }
             builder.set_times(txn.times.into()).expect("the times of a session do not run backwards");
             for &(object, value) in &txn.reads {
                 builder.read(objects[object], builder_value(value));
@@ -134,6 +140,7 @@ fn small_txn(history: &History, txn: TxnId) -> Result<SmallTxn, ConvertError> {
     let times = history.times(txn);
     let mut small = SmallTxn::committed(history.session_of(txn).index(), &[], &[]);
     small.outcome = history.outcome(txn);
+    small.level = history.txn_level(txn).map(|name| recorded::canonical(&name));
     small.times = SmallTimes {
         begin_request: times.begin_request,
         begin_response: times.begin_response,
@@ -205,9 +212,18 @@ impl WrittenValues {
 /// not its initial value: the operation, the key and the value. A row that is absent may have been deleted, or never
 /// inserted.
 pub fn unwritten_read(history: &History) -> Option<(OpId, KeyId, ValueId)> {
+    unwritten_read_by(history, &|_| true)
+}
+
+/// As [`unwritten_read`], of some transactions.
+pub fn unwritten_read_by(
+    history: &History,
+    readers: &dyn Fn(TxnId) -> bool,
+) -> Option<(OpId, KeyId, ValueId)> {
     let written = WrittenValues::of(history);
     let mut pinned: HashMap<KeyId, ValueId> = HashMap::new();
     let committed = history.txns().filter(|&txn| history.outcome(txn) == Outcome::Committed);
+    let committed = committed.filter(|&txn| readers(txn));
     for (id, op) in committed.flat_map(|txn| history.ops(txn)) {
         for (key, value) in returned(&op) {
             if value == ValueId::NIL || written.contains(key, value) {
@@ -242,8 +258,13 @@ fn returned(op: &Op<'_>) -> Vec<(KeyId, ValueId)> {
 }
 
 /// Drops the reads of values that some transaction wrote: a level over values demands nothing more of them.
-fn keep_unwritten_reads(history: &History, txns: &mut [SmallTxn], written: &WrittenValues) {
-    for (txn, id) in txns.iter_mut().zip(history.txns()) {
+fn keep_unwritten_reads(
+    history: &History,
+    txns: &mut [SmallTxn],
+    written: &WrittenValues,
+    allows_uncommitted: &dyn Fn(TxnId) -> bool,
+) {
+    for (txn, id) in txns.iter_mut().zip(history.txns()).filter(|(_, id)| allows_uncommitted(*id)) {
         let reads = history.ops(id).flat_map(|(_, op)| returned(&op));
         let unwritten = reads.filter(|&(key, value)| value != ValueId::NIL && !written.contains(key, value));
         txn.reads = unwritten.map(|(key, value)| (key.index(), value.0)).collect();

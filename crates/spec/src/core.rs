@@ -3,6 +3,8 @@
 //! Definitions are expanded, sets of variables are sorted out, and every operator that can be written with another is:
 //! the evaluators see eleven relations and ten formulas, so each of them is short.
 
+use crate::bounds::Part;
+
 /// What a variable or a column of a relation ranges over.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Sort {
@@ -79,6 +81,8 @@ pub enum Rel {
     Identity(Sort),
     /// The one element that a variable stands for.
     Single(Var, Sort),
+    /// The transactions that ran at a level, by the name of the level.
+    RanAt(String),
     /// In either.
     Union(Box<Rel>, Box<Rel>),
     /// In both.
@@ -135,6 +139,7 @@ impl Rel {
             Self::None(sorts) | Self::Every(sorts) => sorts.clone(),
             Self::Identity(sort) => vec![*sort, *sort],
             Self::Single(_, sort) => vec![*sort],
+            Self::RanAt(_) => vec![Txn],
             Self::Union(left, _) | Self::Inter(left, _) | Self::Minus(left, _) => left.sorts(),
             Self::Join(left, right) => {
                 let (left, right) = (left.sorts(), right.sorts());
@@ -151,7 +156,7 @@ impl Rel {
     pub fn mentions(&self, base: Base) -> bool {
         match self {
             Self::Base(found) => *found == base,
-            Self::None(_) | Self::Every(_) | Self::Identity(_) | Self::Single(..) => false,
+            Self::None(_) | Self::Every(_) | Self::Identity(_) | Self::Single(..) | Self::RanAt(_) => false,
             Self::Union(left, right)
             | Self::Inter(left, right)
             | Self::Minus(left, right)
@@ -178,9 +183,34 @@ impl Rel {
         Self::Inter(Box::new(self), Box::new(other))
     }
 
+    /// The pairs whose second transaction ran at a level.
+    pub fn into_level(self, level: &str) -> Self {
+        let all = Box::new(Self::Every(vec![Sort::Txn]));
+        self.inter(Self::Product(all, Box::new(Self::RanAt(level.to_owned()))))
+    }
+
+    /// The relation and the level, if this is [`Rel::into_level`] of them.
+    pub fn of_level(&self) -> Option<(&Self, &str)> {
+        let Self::Inter(left, right) = self else { return None };
+        match (ran_at(left), ran_at(right)) {
+            (None, Some(name)) => Some((left, name)),
+            (Some(name), None) => Some((right, name)),
+            _ => None,
+        }
+    }
+
     /// The composition of two relations.
     pub fn join(self, other: Self) -> Self {
         Self::Join(Box::new(self), Box::new(other))
+    }
+}
+
+/// The level, if a relation is all pairs whose second transaction ran at it.
+fn ran_at(rel: &Rel) -> Option<&str> {
+    let Rel::Product(from, to) = rel else { return None };
+    match (from.as_ref(), to.as_ref()) {
+        (Rel::Every(_), Rel::RanAt(name)) => Some(name),
+        _ => None,
     }
 }
 
@@ -268,6 +298,15 @@ impl Level {
         self.order.mentions(base)
             || self.visible.as_ref().is_some_and(|visible| visible.mentions(base))
             || self.require.mentions(base)
+    }
+
+    /// The names of the levels that it tells transactions apart by.
+    pub fn recorded_levels(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        let rels = [Some(&self.order), self.visible.as_ref()];
+        rels.into_iter().flatten().for_each(|rel| Part::Rel(rel).recorded_levels(&mut names));
+        Part::Formula(&self.require).recorded_levels(&mut names);
+        names
     }
 
     /// Whether the level needs recorded times.

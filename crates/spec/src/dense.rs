@@ -35,6 +35,8 @@ pub trait Algebra {
     fn direction(&self) -> Option<&[usize]> {
         None
     }
+    /// Whether a transaction ran at a level; never if it is not there.
+    fn ran_at(&mut self, level: &str, txn: usize) -> Self::Bit;
     /// Whether a tuple is in a given relation; never if an element of it is not there.
     fn base(&mut self, base: Base, tuple: &[usize]) -> Self::Bit;
 }
@@ -212,6 +214,9 @@ impl<'a, A: Algebra> Evaluator<'a, A> {
             Rel::Every(sorts) => self.filled(sorts, |this, tuple| this.all_present(sorts, tuple)),
             Rel::Identity(sort) => {
                 self.filled(&[*sort, *sort], |this, tuple| this.algebra.constant(tuple[0] == tuple[1]))
+            }
+            Rel::RanAt(level) => {
+                self.filled(&[Sort::Txn], |this, tuple| this.algebra.ran_at(level, tuple[0]))
             }
             Rel::Single(var, sort) => {
                 let value = self.value(*var);

@@ -193,6 +193,6 @@ fn rel_mentions_var(rel: &Rel, var: Var) -> bool {
         | Rel::Product(left, right) => rel_mentions_var(left, var) || rel_mentions_var(right, var),
         Rel::Closure(inner) | Rel::Inverse(inner) => rel_mentions_var(inner, var),
         Rel::Comprehension(_, body) => mentions_var(body, var),
-        Rel::Base(_) | Rel::None(_) | Rel::Every(_) | Rel::Identity(_) => false,
+        Rel::Base(_) | Rel::None(_) | Rel::Every(_) | Rel::Identity(_) | Rel::RanAt(_) => false,
     }
 }

@@ -20,6 +20,8 @@ pub type Columns = Vec<TxnSet>;
 pub struct Facts {
     /// The place of each transaction in the history; nothing for the initial one.
     pub original: Vec<Option<usize>>,
+    /// The level that each transaction ran at, if that is known.
+    pub levels: Vec<Option<String>>,
     /// The reads of each transaction in program order: object, value number, source.
     pub reads: Vec<Vec<(Object, usize, usize)>>,
     /// The final writes of each transaction: object, value number.
@@ -72,6 +74,10 @@ impl Facts {
         }
         let mut facts = Self {
             original: [None].into_iter().chain(committed.iter().map(|&place| Some(place))).collect(),
+            levels: [None]
+                .into_iter()
+                .chain(committed.iter().map(|&place| history.txns[place].level.clone()))
+                .collect(),
             reads,
             writes,
             objects,
@@ -128,6 +134,11 @@ impl Facts {
             Sort::Object => self.objects,
             Sort::Value => self.values.len(),
         }
+    }
+
+    /// Whether a transaction ran at a level.
+    pub fn ran_at(&self, level: &str, txn: usize) -> bool {
+        self.levels[txn].as_deref() == Some(level)
     }
 
     /// Whether a tuple is in a relation of the history; the witness's relations are not of the history.

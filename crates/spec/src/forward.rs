@@ -9,8 +9,8 @@ use crate::core::{Base, Formula, Framework, Level, Rel, Sort, Var};
 /// A level that a growing order can be judged by.
 #[derive(Clone, Debug)]
 pub(crate) struct Forward<'l> {
-    /// What the order must contain, apart from reads-from.
-    pub order: Vec<Base>,
+    /// What the order must contain, apart from reads-from; with a level, only before transactions that ran at it.
+    pub order: Vec<(Base, Option<&'l str>)>,
     /// What a transaction surely sees.
     pub visible: &'l Rel,
     /// Relations that must stay empty.
@@ -25,30 +25,37 @@ pub(crate) fn forward(level: &Level) -> Option<Forward<'_>> {
         return None;
     }
     let mut order = Vec::new();
-    order_bases(&level.order, &mut order)?;
-    let position = order.iter().position(|&base| base == Base::ReadsFrom)?;
-    order.remove(position);
+    order_bases(&level.order, None, &mut order)?;
+    // A transaction is placed after those that it reads from, whatever its level says.
+    order.contains(&(Base::ReadsFrom, None)).then_some(())?;
+    order.retain(|&(base, _)| base != Base::ReadsFrom);
     let visible = level.visible.as_ref()?;
     let mut empty = Vec::new();
     empty_relations(&level.require, &mut empty)?;
-    let is_forward = |rel: &Rel| lies_inside(rel, &order);
+    let is_forward = |rel: &Rel| lies_inside(rel, &order, None);
     (is_forward(visible) && empty.iter().all(|rel| is_forward(rel))).then_some(())?;
     Some(Forward { reads_matter: visible.mentions(Base::Earlier), visible, empty, order })
 }
 
-fn order_bases(rel: &Rel, found: &mut Vec<Base>) -> Option<()> {
+/// A base relation of the order, of all transactions or before those that ran at a level.
+type Ordered<'l> = (Base, Option<&'l str>);
+
+fn order_bases<'l>(rel: &'l Rel, level: Option<&'l str>, found: &mut Vec<Ordered<'l>>) -> Option<()> {
     match rel {
         Rel::Union(left, right) => {
-            order_bases(left, found)?;
-            order_bases(right, found)
+            order_bases(left, level, found)?;
+            order_bases(right, level, found)
         }
         Rel::Base(base @ (Base::Session | Base::ReadsFrom | Base::RealTime | Base::CommitRealTime)) => {
-            if !found.contains(base) {
-                found.push(*base);
+            if !found.contains(&(*base, level)) {
+                found.push((*base, level));
             }
             Some(())
         }
-        _ => None,
+        rel => match rel.of_level() {
+            Some((inner, name)) if level.is_none() => order_bases(inner, Some(name), found),
+            _ => None,
+        },
     }
 }
 
@@ -72,42 +79,48 @@ fn empty_relations<'f>(formula: &'f Formula, found: &mut Vec<&'f Rel>) -> Option
 
 /// Inside `before` if the order contains session order and reads-from.
 pub(crate) fn lies_inside_default(rel: &Rel) -> bool {
-    lies_inside(rel, &[Base::Session])
+    lies_inside(rel, &[(Base::Session, None)], None)
 }
 
-/// Inside `before`, with columns that depend only on what stands before.
-fn lies_inside(rel: &Rel, order: &[Base]) -> bool {
+/// Inside `before`, with columns that depend only on what stands before; with a level, this is asked of the columns of
+/// transactions that ran at it.
+fn lies_inside(rel: &Rel, order: &[Ordered<'_>], level: Option<&str>) -> bool {
     match rel {
         Rel::Base(Base::Before | Base::ReadsFrom | Base::Earlier) => true,
-        Rel::Base(base) => order.contains(base),
+        Rel::Base(base) => {
+            order.contains(&(*base, None)) || level.is_some() && order.contains(&(*base, level))
+        }
         Rel::None(_) => true,
-        Rel::Union(left, right) => lies_inside(left, order) && lies_inside(right, order),
+        Rel::Union(left, right) => lies_inside(left, order, level) && lies_inside(right, order, level),
         Rel::Inter(left, right) => {
-            (lies_inside(left, order) && is_stable(right, order))
-                || (is_stable(left, order) && lies_inside(right, order))
+            let of_level = rel.of_level().filter(|_| level.is_none());
+            of_level.is_some_and(|(inner, name)| lies_inside(inner, order, Some(name)))
+                || (lies_inside(left, order, level) && is_stable(right, order))
+                || (is_stable(left, order) && lies_inside(right, order, level))
         }
-        Rel::Minus(left, right) => lies_inside(left, order) && is_stable(right, order),
-        // With one side inside and the other inside or identity, a step never leaves what stands before.
+        Rel::Minus(left, right) => lies_inside(left, order, level) && is_stable(right, order),
+        // With one side inside and the other inside or identity, a step never leaves what stands before. Only the last
+        // step leads into the transaction whose level counts.
         Rel::Join(left, right) => {
-            (steps_inside(left, order) && lies_inside(right, order))
-                || (lies_inside(left, order) && steps_inside(right, order))
+            (steps_inside(left, order, None) && lies_inside(right, order, level))
+                || (lies_inside(left, order, None) && steps_inside(right, order, level))
         }
-        Rel::Closure(inner) => lies_inside(inner, order),
+        Rel::Closure(inner) => lies_inside(inner, order, None),
         _ => false,
     }
 }
 
 /// Inside `before` or standing still.
-fn steps_inside(rel: &Rel, order: &[Base]) -> bool {
+fn steps_inside(rel: &Rel, order: &[Ordered<'_>], level: Option<&str>) -> bool {
     match rel {
         Rel::Identity(Sort::Txn) => true,
-        Rel::Union(left, right) => steps_inside(left, order) && steps_inside(right, order),
-        rel => lies_inside(rel, order),
+        Rel::Union(left, right) => steps_inside(left, order, level) && steps_inside(right, order, level),
+        rel => lies_inside(rel, order, level),
     }
 }
 
 /// Whether a pair of transactions is in it is settled once both stand in the order.
-fn is_stable(rel: &Rel, order: &[Base]) -> bool {
+fn is_stable(rel: &Rel, order: &[Ordered<'_>]) -> bool {
     match rel {
         Rel::Base(base) => base.sorts() == [Sort::Txn, Sort::Txn] && *base != Base::Visible,
         Rel::Every(sorts) => sorts.iter().all(|&sort| sort == Sort::Txn),
@@ -117,7 +130,7 @@ fn is_stable(rel: &Rel, order: &[Base]) -> bool {
             is_stable(left, order) && is_stable(right, order)
         }
         Rel::Product(left, right) => is_local_set(left) && is_local_set(right),
-        rel => lies_inside(rel, order),
+        rel => lies_inside(rel, order, None),
     }
 }
 
@@ -126,6 +139,7 @@ pub(crate) fn is_local_set(rel: &Rel) -> bool {
     match rel {
         Rel::Every(sorts) => sorts == &[Sort::Txn],
         Rel::Base(base) => *base == Base::Initial,
+        Rel::RanAt(_) => true,
         Rel::Comprehension(vars, body) => {
             matches!(vars.as_slice(), [(var, Sort::Txn)] if is_local(body, *var, &mut Vec::new()))
         }

@@ -89,6 +89,10 @@ impl Grounding {
         self.choices.push(choices);
     }
 
+    pub fn ran_at(&self, level: &str, txn: usize) -> Lit {
+        if self.facts.ran_at(level, txn) { self.present[txn] } else { Lit::FALSE }
+    }
+
     pub fn txn_count(&self) -> usize {
         self.facts.txn_count()
     }
@@ -220,6 +224,10 @@ impl Algebra for Grounded<'_> {
 
     fn present(&mut self, sort: Sort, element: usize) -> Lit {
         if sort == Sort::Txn { self.grounding.present[element] } else { Lit::TRUE }
+    }
+
+    fn ran_at(&mut self, level: &str, txn: usize) -> Lit {
+        self.grounding.ran_at(level, txn)
     }
 
     fn base(&mut self, base: Base, tuple: &[usize]) -> Lit {

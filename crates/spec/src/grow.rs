@@ -21,6 +21,7 @@ pub(crate) fn decide(history: &SmallHistory, forward: &Forward<'_>) -> Option<Ex
         sources: history.txns.iter().map(|txn| vec![0; txn.reads.len()]).collect(),
     };
     let nothing = Matrix::default();
+    let levels: Vec<Option<&str>> = history.txns.iter().map(|txn| txn.level.as_deref()).collect();
     let start = Placed {
         session: nothing,
         real_time: nothing,
@@ -31,6 +32,7 @@ pub(crate) fn decide(history: &SmallHistory, forward: &Forward<'_>) -> Option<Ex
         before: nothing,
         earlier: nothing,
         placed: 1,
+        levels: &levels,
         writers: &whole.writers,
         readers: &whole.readers,
     };
@@ -53,7 +55,7 @@ struct Whole {
 }
 
 impl Whole {
-    fn new(history: &SmallHistory, order: &[Base]) -> Self {
+    fn new(history: &SmallHistory, order: &[(Base, Option<&str>)]) -> Self {
         let count = history.txns.len();
         let objects = history.object_count();
         let mut whole = Self {
@@ -79,13 +81,14 @@ impl Whole {
         for &set in &whole.writers {
             ones(set).for_each(|txn| whole.conflict.0[txn] |= set & !(1 << txn));
         }
-        for base in order {
+        for &(base, level) in order {
+            let is_at = |txn: usize| level.is_none() || history.txns[txn - 1].level.as_deref() == level;
             let columns = match base {
                 Base::Session => whole.session,
                 Base::RealTime => whole.real_time,
                 _ => whole.commit_real_time,
             };
-            (0..=count).for_each(|txn| whole.required.0[txn] |= columns.0[txn]);
+            (1..=count).filter(|&txn| is_at(txn)).for_each(|txn| whole.required.0[txn] |= columns.0[txn]);
         }
         whole
     }

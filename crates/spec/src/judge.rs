@@ -46,6 +46,10 @@ impl Algebra for Structure<'_> {
         left || right
     }
 
+    fn ran_at(&mut self, level: &str, txn: usize) -> bool {
+        self.facts.ran_at(level, txn)
+    }
+
     fn base(&mut self, base: Base, tuple: &[usize]) -> bool {
         match base {
             Base::Before => self.position[tuple[0]] < self.position[tuple[1]],

@@ -11,6 +11,8 @@ use crate::error::{SpecError, SpecErrorKind};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Token {
     Name(String),
+    /// The name of a level after `@`: the transactions that ran at it.
+    RanAt(String),
     /// Text in double quotes, without them.
     Text(String),
     /// A line of `///`, without the slashes.
@@ -67,6 +69,10 @@ fn one_token(rest: &str, at: usize) -> Result<(Token, usize), SpecError> {
     }
     if let Some(quoted) = rest.strip_prefix('"') {
         return quoted_text(quoted, at);
+    }
+    if let Some(level) = rest.strip_prefix('@').filter(|level| !level.is_empty() && name_length(level) > 0) {
+        let length = name_length(level);
+        return Ok((Token::RanAt(level[..length].to_string()), length + 1));
     }
     let name = name_length(rest);
     if name > 0 {

@@ -4,7 +4,7 @@
 //! witness ([`oracle::holds`]). Engines are tested like this:
 //!
 //! ```
-//! use spec::{SmallHistory, library, oracle};
+//! use isoscope_spec::{SmallHistory, library, oracle};
 //!
 //! let level = library::level("session-serializable").expect("a shipped level");
 //! let write_skew = SmallHistory::parse("
@@ -49,13 +49,14 @@ mod normal;
 mod normalize;
 pub mod oracle;
 mod parser;
+pub mod recorded;
 pub mod sat;
 mod simplify;
 pub mod small;
 mod vocabulary;
 
 pub use crate::core::{Base, Formula, Framework, Level, Rel, Sort, Var};
-pub use convert::{ConvertError, unwritten_read};
+pub use convert::{ConvertError, unwritten_read, unwritten_read_by};
 pub use error::{SourceFile, SpecError, SpecErrorKind};
 pub use grounding::total_order;
 pub use implies::Implications;

@@ -30,6 +30,8 @@ pub(crate) struct Placed<'s> {
     pub writers: &'s [u16],
     /// Which transactions read each object, placed or not.
     pub readers: &'s [u16],
+    /// The level that each transaction but the initial one ran at.
+    pub levels: &'s [Option<&'s str>],
 }
 
 impl Matrix {
@@ -99,7 +101,9 @@ impl Placed<'_> {
                 let (from, to) = (self.set(left), self.set(right));
                 Matrix(std::array::from_fn(|column| if to >> column & 1 == 1 { from } else { 0 }))
             }
-            Rel::Single(..) | Rel::Comprehension(..) => unreachable!("not a forward relation"),
+            Rel::Single(..) | Rel::Comprehension(..) | Rel::RanAt(_) => {
+                unreachable!("not a forward relation")
+            }
         }
     }
 
@@ -125,6 +129,9 @@ impl Placed<'_> {
         match rel {
             Rel::Every(_) => self.placed,
             Rel::Base(_) => 1,
+            Rel::RanAt(level) => ones(self.placed & !1)
+                .filter(|&txn| self.levels[txn - 1] == Some(level.as_str()))
+                .fold(0, |set, txn| set | 1 << txn),
             Rel::Comprehension(_, body) => {
                 let mut objects = Vec::new();
                 ones(self.placed)

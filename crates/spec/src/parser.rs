@@ -89,6 +89,7 @@ impl Parser {
     fn unexpected(&self, wanted: &str) -> SpecError {
         let found = match self.peek() {
             Token::Name(name) => format!("`{name}`"),
+            Token::RanAt(level) => format!("`@{level}`"),
             Token::Text(text) => format!("\"{text}\""),
             Token::Doc(_) => "a `///` line".to_string(),
             Token::Symbol(symbol) => format!("`{symbol}`"),
@@ -386,6 +387,10 @@ impl Parser {
             let body = self.expr()?;
             self.expect("}", "after the formula")?;
             return Ok(self.since(start, ExprKind::Comprehension(bindings, body.into())));
+        }
+        if let Token::RanAt(level) = self.peek().clone() {
+            self.advance();
+            return Ok(self.since(start, ExprKind::RanAt(level)));
         }
         let name = if self.accept_word("txn") || self.accept_word("acyclic") {
             let span = start..self.end_of_last();

@@ -40,6 +40,8 @@ pub struct SmallTxn {
     pub outcome: Outcome,
     /// When it began and ended, as far as that was recorded.
     pub times: SmallTimes,
+    /// The level it ran at, if that was recorded.
+    pub level: Option<String>,
 }
 
 /// Request and response of a begin and a commit, where they were recorded.
@@ -96,6 +98,7 @@ impl SmallTxn {
             writes: writes.to_vec(),
             outcome: Outcome::Committed,
             times: SmallTimes::default(),
+            level: None,
         }
     }
 
@@ -248,6 +251,9 @@ impl fmt::Display for SmallTxn {
         }
         for &(object, value) in &self.writes {
             write!(out, " w({})={value}", object_name(object))?;
+        }
+        if let Some(level) = &self.level {
+            write!(out, " at {level}")?;
         }
         Ok(())
     }

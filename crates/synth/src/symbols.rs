@@ -64,6 +64,10 @@ impl Algebra for Symbols<'_> {
         self.direction.as_deref()
     }
 
+    fn ran_at(&mut self, level: &str, txn: usize) -> Lit {
+        self.unknown.ran_at(level, txn)
+    }
+
     fn base(&mut self, base: Base, tuple: &[usize]) -> Lit {
         match base {
             Base::Before => self.before[tuple[0]][tuple[1]],

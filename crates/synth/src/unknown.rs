@@ -29,6 +29,8 @@ pub(crate) struct Unknown {
     pub read_order: Vec<Vec<Vec<Lit>>>,
     /// The order of begins and commits; begin of t is 2t - 1, commit 2t. Empty if no level speaks of time.
     pub events: Vec<Vec<Lit>>,
+    /// For each level by which transactions are told apart: which of them ran at it.
+    pub ran_at: Vec<(String, Vec<Lit>)>,
 }
 
 /// In which direction the numbering of transactions points.
@@ -59,6 +61,7 @@ impl Unknown {
             conflict: square(),
             read_order: Vec::new(),
             events: Vec::new(),
+            ran_at: Vec::new(),
         };
         unknown.operations(numbering, circuit, solver);
         unknown.shape(&problem.options, scope, circuit, solver);
@@ -71,6 +74,10 @@ impl Unknown {
         if levels().any(|level| level.needs_times()) {
             unknown.order_events(circuit, solver);
         }
+        let mut names: Vec<String> = levels().flat_map(|level| level.recorded_levels()).collect();
+        names.sort_unstable();
+        names.dedup();
+        unknown.choose_levels(names, circuit, solver);
         if problem.options.break_symmetry {
             unknown.sort_objects(circuit, solver);
         }
@@ -163,6 +170,31 @@ impl Unknown {
                 }
             }
         }
+    }
+
+    /// Each transaction ran at exactly one of the levels that are spoken of.
+    fn choose_levels(&mut self, names: Vec<String>, circuit: &mut Circuit, solver: &mut Solver) {
+        let column = |circuit: &mut Circuit| {
+            let chosen = (1..self.txns).map(|_| circuit.input());
+            std::iter::once(Lit::FALSE).chain(chosen).collect::<Vec<Lit>>()
+        };
+        self.ran_at = names.into_iter().map(|name| (name, column(circuit))).collect();
+        if self.ran_at.is_empty() {
+            return;
+        }
+        for txn in 1..self.txns {
+            let at: Vec<Lit> = self.ran_at.iter().map(|(_, column)| column[txn]).collect();
+            solver.require_any(circuit, &at);
+            for (place, &first) in at.iter().enumerate() {
+                at[..place].iter().for_each(|&other| solver.require_any(circuit, &[!first, !other]));
+            }
+        }
+    }
+
+    /// Whether a transaction ran at a level.
+    pub fn ran_at(&self, level: &str, txn: usize) -> Lit {
+        let column = self.ran_at.iter().find(|(name, _)| name == level);
+        column.map_or(Lit::FALSE, |(_, column)| column[txn])
     }
 
     fn order_reads(&mut self, circuit: &mut Circuit, solver: &mut Solver) {
@@ -309,6 +341,8 @@ impl Unknown {
             .map(|object| (object, value(object, txn)))
             .collect();
         let mut small = SmallTxn::committed(session, &reads, &writes);
+        let ran_at = self.ran_at.iter().find(|(_, column)| is(column[txn]));
+        small.level = ran_at.map(|(name, _)| name.clone());
         if !self.events.is_empty() {
             let moment = |event: usize| {
                 (1..self.events.len()).filter(|&other| is(self.events[other][event])).count() as i64

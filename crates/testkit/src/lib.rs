@@ -9,6 +9,7 @@ pub mod exhaustive;
 pub mod generate;
 pub mod generate_mixed;
 pub mod generate_rows;
+mod levels;
 pub mod mutate;
 pub mod oracle;
 pub mod prove;
@@ -18,6 +19,7 @@ mod shrink;
 mod sketch;
 
 pub use agree::{Answer, Disagreement, agree, agree_if_decided, assert_agrees, has_certificates};
+pub use levels::with_levels;
 pub use random::Random;
 pub use shrink::shrink;
 pub use sketch::{Sketch, SketchOp, SketchRow, SketchTxn, What};

@@ -143,7 +143,9 @@ impl<'a> Graph<'a> {
             match self.index.source_class(number) {
                 SourceClass::Initial if is_initial => {
                     self.sources[number] = Source::Initial;
-                    for writer in self.writers(read.key).filter(|&writer| writer != read.txn.0).collect::<Vec<_>>() {
+                    for writer in
+                        self.writers(read.key).filter(|&writer| writer != read.txn.0).collect::<Vec<_>>()
+                    {
                         self.edges.push((events.begin(read.txn.0), events.commit(writer)));
                     }
                 }
@@ -206,7 +208,8 @@ impl<'a> Graph<'a> {
 
     fn follow(&mut self, read: usize, reader: u32, writers: &[u32]) {
         let events = self.events;
-        let (begin, others) = (events.begin(reader), writers.iter().copied().filter(|&other| other != reader));
+        let (begin, others) =
+            (events.begin(reader), writers.iter().copied().filter(|&other| other != reader));
         if self.sources[read] == Source::Open {
             self.choose(read, reader, writers);
         }
@@ -254,7 +257,9 @@ impl<'a> Graph<'a> {
         let is_overwritten = move |source: u32| {
             self.is_node(source)
                 && (self.reach.get(begin, events.commit(source))
-                    || writers.iter().any(|&other| other != source && self.is_earlier(source, other) && is_seen(other)))
+                    || writers
+                        .iter()
+                        .any(|&other| other != source && self.is_earlier(source, other) && is_seen(other)))
         };
         let initial = sources.initial && !writers.iter().any(|&writer| writer != reader && is_seen(writer));
         let written = sources.writes.iter().map(|&write| self.index.writer(write).0);
@@ -318,13 +323,17 @@ impl<'a> Graph<'a> {
         let (begin, commit) = (events.begin(doubt), events.commit(doubt));
         let begun = self.moments[doubt as usize];
         let may_follow = |txn: u32| {
-            self.is_node(txn) && !events.is_before(self.moments[txn as usize].commit_response, begun.begin_request)
+            self.is_node(txn)
+                && !events.is_before(self.moments[txn as usize].commit_response, begun.begin_request)
         };
         let id = TxnId(doubt);
         for write in self.index.writes_of(id) {
             let key = self.index.writes()[write].key;
-            edges.extend(self.writers(key).filter(|&txn| may_follow(txn)).map(|txn| (commit, events.begin(txn))));
-            let reads = self.reads_of_key.get(key.0).iter().map(|&read| self.index.reads()[read as usize].txn.0);
+            edges.extend(
+                self.writers(key).filter(|&txn| may_follow(txn)).map(|txn| (commit, events.begin(txn))),
+            );
+            let reads =
+                self.reads_of_key.get(key.0).iter().map(|&read| self.index.reads()[read as usize].txn.0);
             edges.extend(reads.filter(|&txn| may_follow(txn)).map(|txn| (commit, events.begin(txn))));
         }
         for read in self.index.reads_of(id) {
@@ -335,8 +344,9 @@ impl<'a> Graph<'a> {
         edges.extend(later.filter(|txn| self.is_node(txn.0)).map(|txn| (commit, events.begin(txn.0))));
         if events.per_txn == 2 {
             let all = (0..self.parts.len() as u32).filter(|&txn| self.is_node(txn));
-            let after =
-                all.filter(|&txn| events.is_before(begun.begin_response, self.moments[txn as usize].commit_request));
+            let after = all.filter(|&txn| {
+                events.is_before(begun.begin_response, self.moments[txn as usize].commit_request)
+            });
             edges.extend(after.map(|txn| (begin, events.commit(txn))));
         }
     }

@@ -138,7 +138,10 @@ impl Window {
         for read in index.reads_of(txn).filter(|&read| keeps_read(read)) {
             let read = &index.reads()[read];
             let key = built.keys[read.key.index()];
-            ops.push((read.op.0, Operation { kind: Kind::Read, key, value: value_of(read.observed.value()) }));
+            ops.push((
+                read.op.0,
+                Operation { kind: Kind::Read, key, value: value_of(read.observed.value()) },
+            ));
         }
         for write in index.writes_of(txn) {
             let write = &index.writes()[write];
@@ -234,7 +237,9 @@ impl Window {
 
     /// The second transaction reads something that the first one wrote.
     fn order(&mut self, built: &Built, first: u32, second: u32) {
-        let (Some(one), Some(other)) = (built.rows[first as usize], built.rows[second as usize]) else { return };
+        let (Some(one), Some(other)) = (built.rows[first as usize], built.rows[second as usize]) else {
+            return;
+        };
         let (key, value) = (self.order_key(), Datum::str("before"));
         self.rows[one as usize].ops.push(Operation { kind: Kind::Write, key, value: value.clone() });
         self.rows[other as usize].ops.push(Operation { kind: Kind::Read, key, value });
@@ -242,7 +247,9 @@ impl Window {
 
     /// The first transaction does not see something that the second one wrote.
     fn order_begin(&mut self, built: &Built, first: u32, second: u32) {
-        let (Some(one), Some(other)) = (built.rows[first as usize], built.rows[second as usize]) else { return };
+        let (Some(one), Some(other)) = (built.rows[first as usize], built.rows[second as usize]) else {
+            return;
+        };
         let (key, value) = (self.order_key(), self.state.default.clone());
         self.rows[one as usize].ops.push(Operation { kind: Kind::Read, key, value });
         let value = Datum::str("after");
@@ -279,7 +286,9 @@ impl Window {
     fn take_apart(&mut self) {
         let (seen, patience) = (self.seen, self.patience);
         let is_old = |row: &Row| {
-            row.outcome == Outcome::Unknown && row.number != GONE && seen.saturating_sub(row.number) > patience
+            row.outcome == Outcome::Unknown
+                && row.number != GONE
+                && seen.saturating_sub(row.number) > patience
         };
         for place in 0..self.rows.len() {
             if is_old(&self.rows[place]) {
@@ -424,7 +433,8 @@ impl Fates {
         for key in 0..graph.history.keys().len() {
             let key = KeyId::from_index(key);
             let tied: Vec<u32> = graph.writers(key).filter(|&txn| self.is(txn, Fate::Tied)).collect();
-            lost += pairs(&tied).filter(|&(&one, &other)| self.loses_order(graph, one, other, key)).count() as u64;
+            lost += pairs(&tied).filter(|&(&one, &other)| self.loses_order(graph, one, other, key)).count()
+                as u64;
         }
         let reads = graph.index.reads().iter().enumerate();
         let open = reads.filter(|(number, read)| {
@@ -446,7 +456,10 @@ impl Fates {
         let mut reads = graph.index.reads().iter().enumerate();
         let is_read = reads.any(|(number, read)| {
             let is_third = read.txn.0 != one && read.txn.0 != other;
-            read.key == key && is_third && is_of_pair(graph.sources[number]) && self.is(read.txn.0, Fate::Tied)
+            read.key == key
+                && is_third
+                && is_of_pair(graph.sources[number])
+                && self.is(read.txn.0, Fate::Tied)
         });
         let keys = |txn: u32| graph.index.writes_of(TxnId(txn)).map(|write| graph.index.writes()[write].key);
         // Writers of a key may not overlap at `strong-si`, whichever key they share.
@@ -458,14 +471,13 @@ impl Fates {
     /// The write that leaves the last version of a key among those that are forgotten.
     fn last_write(&self, graph: &Graph<'_>, key: KeyId) -> Option<u32> {
         let writes = graph.index.writes_to(key).iter().copied();
-        let mut gone =
-            writes.filter(|&write| self.is(graph.index.writer(write).0, Fate::Forgotten));
+        let mut gone = writes.filter(|&write| self.is(graph.index.writer(write).0, Fate::Forgotten));
         let first = gone.next()?;
-        let later = |last: u32, write: u32| {
-            match graph.is_earlier(graph.index.writer(last).0, graph.index.writer(write).0) {
-                true => write,
-                false => last,
-            }
+        let later = |last: u32, write: u32| match graph
+            .is_earlier(graph.index.writer(last).0, graph.index.writer(write).0)
+        {
+            true => write,
+            false => last,
         };
         // One pass finds a last one where the order of all is known, and a second one where one of them is after all.
         let last = gone.clone().fold(first, later);

@@ -102,7 +102,8 @@ impl Tail {
     #[cfg(unix)]
     fn is_replaced(&self) -> bool {
         use std::os::unix::fs::MetadataExt;
-        let identity = |metadata: io::Result<std::fs::Metadata>| metadata.map(|file| (file.dev(), file.ino()));
+        let identity =
+            |metadata: io::Result<std::fs::Metadata>| metadata.map(|file| (file.dev(), file.ino()));
         match (identity(self.file.metadata()), identity(std::fs::metadata(&self.path))) {
             (Ok(open), Ok(named)) => open != named,
             _ => false,

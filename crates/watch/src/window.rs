@@ -92,7 +92,10 @@ impl fmt::Display for Refused {
                 write!(out, "it began at {begin}, and the recording is said to be complete before {frontier}")
             }
             Self::Backwards { begin, last } => {
-                write!(out, "it began at {begin}, and the transaction before it in its session ended at {last}")
+                write!(
+                    out,
+                    "it began at {begin}, and the transaction before it in its session ended at {last}"
+                )
             }
         }
     }
@@ -302,7 +305,8 @@ impl Window {
                 border = border.min(row.times.begin_request);
             }
             if row.session.is_none() || last.replace(row.session) != Some(row.session) {
-                building.session(row.session.and_then(|session| self.session_names[session as usize].clone()));
+                building
+                    .session(row.session.and_then(|session| self.session_names[session as usize].clone()));
             }
             building.row(&self.state, row, is_whole);
             rows.push(Some(place));
@@ -329,7 +333,10 @@ impl Window {
     pub fn sessions(&self) -> Vec<(u64, Option<Datum>)> {
         let mut sessions: Vec<_> = self.sessions.iter().map(|(&number, &place)| (place, number)).collect();
         sessions.sort_unstable();
-        sessions.into_iter().map(|(place, number)| (number, self.session_names[place as usize].clone())).collect()
+        sessions
+            .into_iter()
+            .map(|(place, number)| (number, self.session_names[place as usize].clone()))
+            .collect()
     }
 
     /// The last recorded time of each session, in the order of their places.

@@ -319,7 +319,7 @@ impl Search<'_> {
             self.not_from(read, from, &mut clause);
         }
         for &(first, second) in &way.before {
-            match self.known.is_before(facts, self.plan, first, second) {
+            match self.known.is_before(facts, first, second) {
                 true => known.push((first, second)),
                 false => {
                     let lit = self.before(first, second, true);
@@ -327,7 +327,7 @@ impl Search<'_> {
                 }
             }
         }
-        match self.known.is_before(facts, self.plan, source, hit.rival) {
+        match self.known.is_before(facts, source, hit.rival) {
             true => known.push((source, hit.rival)),
             false => {
                 let lit = self.before(hit.rival, source, true);
@@ -354,7 +354,7 @@ impl Search<'_> {
             let to = cycle[(place + 1) % cycle.len()];
             let out = self.out(from);
             clause.extend(out);
-            if self.plan.session && facts.is_session_before(from, to) {
+            if self.known.is_session_ordered(facts, from, to) {
                 continue;
             }
             let told = facts.told().iter().filter(|&&(a, b, _)| (a, b) == (from, to));
@@ -372,7 +372,9 @@ impl Search<'_> {
                 continue;
             }
             // A decided pair is one literal; a read may be one too, or nothing.
-            let read = facts.reads_of(to).find(|&read| self.plan.reads_from && source[read] == from);
+            let read = facts
+                .reads_of(to)
+                .find(|&read| self.known.is_read_ordered(facts, to) && source[read] == from);
             match read {
                 Some(read) => self.not_from(read as u32, from, &mut clause),
                 None => {
@@ -392,7 +394,7 @@ impl Search<'_> {
         for rests in core.iter().filter_map(|var| self.nodes_of.get(var)) {
             nodes.extend(&rests.nodes);
             for &(first, second) in rests.known.iter().filter(|&&(first, _)| first != INITIAL) {
-                nodes.extend(self.known.way(self.facts, self.plan, first, second));
+                nodes.extend(self.known.way(self.facts, first, second));
             }
         }
         nodes = core_of::with_certainty(self.facts, nodes);

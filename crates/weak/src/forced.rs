@@ -81,13 +81,10 @@ pub(crate) fn visit_known(
     add: &mut dyn FnMut(u32, u32),
 ) {
     let is_in = |node: u32| is_in[node as usize];
+    let (session, reads_from) = (facts.mask(&plan.session), facts.mask(&plan.reads_from));
     for node in (1..facts.node_count() as u32).filter(|&node| is_in(node)) {
-        if plan.session
-            && let Some(before) = (facts.session_start(node)..node).rev().find(|&before| is_in(before))
-        {
-            add(before, node);
-        }
-        if plan.reads_from {
+        facts.earlier_in_session(node, &session, is_in).for_each(|before| add(before, node));
+        if facts.is_in(node, &reads_from) {
             let mut last = INITIAL;
             for read in facts.reads_of(node) {
                 let from = source[read];

@@ -2,7 +2,7 @@
 //!
 //! n k numbers for n nodes and k sessions; where that is too much, only what one step shows is known.
 
-use certify::text::facts::{Facts, INITIAL};
+use certify::text::facts::{Facts, INITIAL, Mask};
 use certify::text::plan::Plan;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -21,6 +21,10 @@ pub(crate) struct Known {
     /// much to keep.
     seen: Vec<u32>,
     width: usize,
+    /// Before which nodes session order and reads-from are in every order.
+    ordered: (Mask, Mask),
+    /// Whether session order is, before all of them.
+    has_sessions: bool,
     /// Whether each node surely committed, so that what its lists show is known.
     is_certain: Vec<bool>,
 }
@@ -43,7 +47,9 @@ impl Known {
             }
             session[node as usize] = width as u32 - 1;
         }
-        let mut known = Self { session, seen: Vec::new(), width, is_certain: is_in };
+        let ordered = (facts.mask(&plan.session), facts.mask(&plan.reads_from));
+        let has_sessions = plan.session.is_all();
+        let mut known = Self { session, seen: Vec::new(), width, ordered, has_sessions, is_certain: is_in };
         if count * width <= MOST_ENTRIES {
             known.seen = vec![0; count * width];
             order.iter().for_each(|&node| pairs.after(node).iter().for_each(|&next| known.join(node, next)));
@@ -60,26 +66,38 @@ impl Known {
         *own = (*own).max(before + 1);
     }
 
+    /// Whether session order puts the first before the second in every order.
+    pub(crate) fn is_session_ordered(&self, facts: &Facts, first: u32, second: u32) -> bool {
+        facts.is_in(second, &self.ordered.0) && facts.is_session_before(first, second)
+    }
+
+    /// Whether every order has the sources of a node's reads before it.
+    pub(crate) fn is_read_ordered(&self, facts: &Facts, node: u32) -> bool {
+        facts.is_in(node, &self.ordered.1)
+    }
+
     /// Nodes of a short way by which the first comes before the second: the ends of every run of session order.
-    pub(crate) fn way(&self, facts: &Facts, plan: &Plan, first: u32, second: u32) -> Vec<u32> {
+    pub(crate) fn way(&self, facts: &Facts, first: u32, second: u32) -> Vec<u32> {
         let mut came: FxHashMap<u32, (u32, Option<u32>)> = FxHashMap::default();
         let mut queue = VecDeque::from([second]);
         while let Some(node) = queue.pop_front() {
             if node == first {
                 break;
             }
-            if plan.session && facts.is_session_before(first, node) {
+            if self.is_session_ordered(facts, first, node) {
                 came.insert(first, (node, None));
                 break;
             }
             let reads = facts.reads_of(node).filter_map(|read| facts.only_source(read));
-            let reads = reads.filter(|&from| from != INITIAL && plan.reads_from).map(|from| (from, None));
+            let is_ordered = facts.is_in(node, &self.ordered.1);
+            let reads = reads.filter(|&from| from != INITIAL && is_ordered).map(|from| (from, None));
             let told = facts.told().iter().filter(|&&(_, to, by)| to == node && self.is_certain[by as usize]);
             let told = told.map(|&(from, _, by)| (from, Some(by)));
-            let session = (facts.session_start(node)..node).next_back().filter(|_| plan.session);
+            let is_certain = |before: u32| self.is_certain[before as usize];
+            let session = facts.earlier_in_session(node, &self.ordered.0, is_certain);
             let session = session.map(|before| (before, None));
-            for (before, by) in session.into_iter().chain(reads).chain(told) {
-                let leads = before == first || self.is_before(facts, plan, first, before);
+            for (before, by) in session.chain(reads).chain(told) {
+                let leads = before == first || self.is_before(facts, first, before);
                 if leads && !came.contains_key(&before) {
                     came.insert(before, (node, by));
                     queue.push_back(before);
@@ -97,15 +115,15 @@ impl Known {
     }
 
     /// Whether the first comes before the second in every order.
-    pub(crate) fn is_before(&self, facts: &Facts, plan: &Plan, first: u32, second: u32) -> bool {
+    pub(crate) fn is_before(&self, facts: &Facts, first: u32, second: u32) -> bool {
         if first == INITIAL || self.seen.is_empty() {
             let reads = || facts.reads_of(second).any(|read| facts.only_source(read) == Some(first));
             return first == INITIAL
-                || plan.session && facts.is_session_before(first, second)
-                || plan.reads_from && reads();
+                || self.is_session_ordered(facts, first, second)
+                || facts.is_in(second, &self.ordered.1) && reads();
         }
         let seen = self.seen[second as usize * self.width + self.session[first as usize] as usize];
-        match plan.session {
+        match self.has_sessions {
             true => seen > first,
             // Without session order the last of a session says nothing about the others.
             false => seen == first + 1,

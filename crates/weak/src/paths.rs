@@ -26,7 +26,10 @@ pub(crate) fn way(facts: &Facts, witness: &Witness, part: &Part, rival: u32, rea
     let mut way = Way { nodes: vec![rival, reader], ..Way::default() };
     match part {
         Part::Session => {}
-        Part::Conflicts | Part::Before { .. } => way.before.push((rival, reader)),
+        Part::Conflicts | Part::Before { .. } | Part::Cursor => way.before.push((rival, reader)),
+        Part::Prefix { session, reads_from, conflicts } => {
+            prefix(facts, witness, (*session, *reads_from, *conflicts), rival, reader, &mut way);
+        }
         Part::Earlier | Part::ReadsFrom => way.reads.extend(read_from(facts, witness, rival, reader)),
         Part::Steps(steps) => steps_between(facts, witness, *steps, rival, reader, &mut way),
         Part::Matrix(rel) => {
@@ -34,6 +37,39 @@ pub(crate) fn way(facts: &Facts, witness: &Witness, part: &Part, rival: u32, rea
         }
     }
     way
+}
+
+/// The transaction that leads into the reader and does not stand before the writer: the one that stands last.
+fn prefix(
+    facts: &Facts,
+    witness: &Witness,
+    (session, reads_from, conflicts): (bool, bool, bool),
+    rival: u32,
+    reader: u32,
+    way: &mut Way,
+) {
+    let position = |node: u32| witness.position[node as usize];
+    let of_session = (facts.session_start(reader)..reader).filter(|&node| session && witness.has(node));
+    let of_session = of_session.map(|node| (node, None, false));
+    let reads = facts.reads_of(reader).filter(|_| reads_from);
+    let reads = reads.map(|read| (witness.source[read], Some(read as u32), false));
+    let written = facts.written(reader).iter().filter(|_| conflicts);
+    let rivals = written.filter_map(|&key| last_writer(facts, witness, key, reader));
+    let rivals = rivals.map(|node| (node, None, true));
+    let leading = of_session.chain(reads).chain(rivals).max_by_key(|&(node, ..)| position(node));
+    let Some((node, read, is_conflict)) = leading else { return };
+    way.nodes.push(node);
+    way.reads.extend(read);
+    way.before.extend((node != rival).then_some((rival, node)));
+    way.before.extend(is_conflict.then_some((node, reader)));
+}
+
+/// The last writer of a key before a node in the order.
+fn last_writer(facts: &Facts, witness: &Witness, key: u32, node: u32) -> Option<u32> {
+    let position = |node: u32| witness.position[node as usize];
+    let earlier = facts.writers(key).iter().copied();
+    let earlier = earlier.filter(|&other| witness.has(other) && position(other) < position(node));
+    earlier.max_by_key(|&other| position(other))
 }
 
 /// The first read of a node from another.
@@ -116,21 +152,13 @@ impl Backward<'_> {
         }
         if self.steps.conflicts {
             for &key in facts.written(node) {
-                if let Some(last) = self.last_writer(key, node)
+                if let Some(last) = last_writer(facts, witness, key, node)
                     && self.meet(last, Came::Conflict(node))
                 {
                     self.queue.push_back(last);
                 }
             }
         }
-    }
-
-    /// The last writer of a key before a node; all earlier ones are reached through it.
-    fn last_writer(&self, key: u32, node: u32) -> Option<u32> {
-        let position = |node: u32| self.witness.position[node as usize];
-        let earlier = self.facts.writers(key).iter().copied();
-        let earlier = earlier.filter(|&other| self.witness.has(other) && position(other) < position(node));
-        earlier.max_by_key(|&other| position(other))
     }
 
     /// Notes how a node was met first; false if it was met before, or does not stand between writer and reader.

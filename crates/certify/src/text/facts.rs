@@ -12,6 +12,7 @@ mod collect;
 
 use history::{History, KeyId, Op, OpId, Outcome, TxnId};
 
+use super::plan::Readers;
 use crate::{Flaw, Place};
 use collect::Collected;
 
@@ -46,6 +47,9 @@ pub struct Facts {
     /// For each node the first node of its session.
     session_start: Vec<u32>,
     is_unknown: Vec<bool>,
+    /// For each node the number of the level that it ran at; empty if none is recorded.
+    level: Vec<u32>,
+    level_names: Vec<String>,
     read_start: Vec<u32>,
     reads: Vec<Read>,
     write_start: Vec<u32>,
@@ -63,19 +67,44 @@ pub struct Facts {
     has_sure_sources: bool,
 }
 
+/// Some transactions, by the levels that they ran at.
+#[derive(Clone, Debug)]
+pub struct Mask {
+    is_all: bool,
+    /// For each level whether its transactions are among them.
+    has: Vec<bool>,
+}
+
 impl Facts {
+    /// The facts of a history for a level: where each transaction is bound by the level that it ran at, the reads of
+    /// transactions that may see uncommitted values are left out.
+    ///
+    /// # Errors
+    /// As [`Facts::of`].
+    pub fn for_level(history: &History, level: &spec::Level) -> Result<Self, Flaw> {
+        match level.name == spec::recorded::NAME && !level.allows_uncommitted {
+            true => Self::reading(history, &|txn| !spec::recorded::reads_uncommitted(history, txn)),
+            false => Self::of(history),
+        }
+    }
+
     /// The facts of a history.
     ///
     /// # Errors
     /// If it has operations of which levels do not speak: predicates, recorded versions, lists that are not only
     /// appended to, or initial values that may be one of several.
     pub fn of(history: &History) -> Result<Self, Flaw> {
+        Self::reading(history, &|_| true)
+    }
+
+    /// The facts of a history with the reads of some transactions.
+    fn reading(history: &History, reads: &dyn Fn(TxnId) -> bool) -> Result<Self, Flaw> {
         refuse(history)?;
         let mut facts = Self::default();
         facts.number(history);
         let mut is_impossible = vec![false; facts.node_count()];
         loop {
-            let collected = Collected::of(history, &facts, &is_impossible)?;
+            let collected = Collected::of(history, &facts, &is_impossible, reads)?;
             let is_open = |&&(node, _): &&(u32, OpId)| facts.is_unknown[node as usize];
             let dropped: Vec<u32> =
                 collected.unexplained.iter().filter(is_open).map(|&(node, _)| node).collect();
@@ -92,6 +121,10 @@ impl Facts {
     }
 
     fn number(&mut self, history: &History) {
+        let (names, places) = history.level_table();
+        self.level_names = names.iter().map(|name| spec::recorded::canonical(name)).collect();
+        let has_levels = history.has_levels();
+        self.level.extend(has_levels.then_some(NONE));
         self.session_start.push(INITIAL);
         self.is_unknown.push(false);
         for session in history.sessions() {
@@ -102,6 +135,7 @@ impl Facts {
                     self.txns.push(txn);
                     self.session_start.push(start);
                     self.is_unknown.push(outcome == Outcome::Unknown);
+                    self.level.extend(has_levels.then(|| places[txn.index()].unwrap_or(NONE)));
                 }
             }
         }
@@ -180,6 +214,47 @@ impl Facts {
     #[inline]
     pub fn is_unknown(&self, node: u32) -> bool {
         self.is_unknown[node as usize]
+    }
+
+    /// The name of the level that the node's transaction ran at, if that is recorded.
+    pub fn level_of(&self, node: u32) -> Option<&str> {
+        let level = *self.level.get(node as usize).filter(|&&level| level != NONE)?;
+        Some(&self.level_names[level as usize])
+    }
+
+    /// The transactions for which a part of a text counts.
+    pub fn mask(&self, readers: &Readers) -> Mask {
+        let has = match readers {
+            Readers::None | Readers::All => Vec::new(),
+            Readers::At(levels) => self.level_names.iter().map(|name| levels.contains(name)).collect(),
+        };
+        Mask { is_all: readers.is_all(), has }
+    }
+
+    /// Whether a node is among some transactions.
+    #[inline]
+    pub fn is_in(&self, node: u32, mask: &Mask) -> bool {
+        mask.is_all || {
+            let level = self.level.get(node as usize).copied().unwrap_or(NONE);
+            mask.has.get(level as usize).copied().unwrap_or(false)
+        }
+    }
+
+    /// The nodes that session order puts before a node, among those that are taken as committed, but for those that
+    /// another of them comes after already. Where session order counts for all transactions, that is the one before.
+    pub fn earlier_in_session<'f>(
+        &'f self,
+        node: u32,
+        mask: &'f Mask,
+        is_taken: impl Fn(u32) -> bool + 'f,
+    ) -> impl Iterator<Item = u32> + 'f {
+        let mut is_done = !self.is_in(node, mask);
+        let earlier = (self.session_start(node)..node).rev().filter(move |&before| is_taken(before));
+        earlier.take_while(move |&before| {
+            let is_wanted = !is_done;
+            is_done |= self.is_in(before, mask);
+            is_wanted
+        })
     }
 
     /// The first node of a node's session.
@@ -336,6 +411,8 @@ impl Facts {
         let mut facts = Self { key_start: vec![0], group_start: vec![0], ..Self::default() };
         facts.session_start.push(INITIAL);
         facts.is_unknown.push(false);
+        facts.level.extend(self.level.first());
+        facts.level_names.clone_from(&self.level_names);
         facts.read_start = vec![0, 0];
         let mut start = (NONE, 0);
         for (place, &node) in nodes.iter().enumerate() {
@@ -345,6 +422,7 @@ impl Facts {
             facts.txns.push(self.txn(node));
             facts.session_start.push(start.1);
             facts.is_unknown.push(self.is_unknown(node));
+            facts.level.extend(self.level.get(node as usize));
             for read in self.reads_of(node) {
                 let places = self.candidates(read).iter().map(|&node| place_of(node)).collect();
                 let Some(places) = sources(places) else { continue };

@@ -6,12 +6,14 @@
 //!   the keys of a writer are met with the keys that were read, over the smaller side: O(n^1.5) at worst;
 //! - *session*, *reads-from*: the same, with the last own writer of each key;
 //! - *before*: the last writer before the reader;
+//! - *prefix*: the last writer up to the last transaction that leads into the reader;
+//! - *cursor*: the last writer before a reader that writes the key too;
 //! - *conflicts*: the writers between source and reader, the last one first;
 //! - *steps*: clocks (the last node seen of each session), computed along the order for 64 sessions at a time, so that
 //!   memory does not grow with the number of sessions: O(n k);
 //! - *matrix*: see `matrix.rs`.
 
-use super::facts::{Facts, INITIAL};
+use super::facts::{Facts, INITIAL, Mask};
 use super::matrix;
 use super::plan::{Part, Plan, Steps};
 
@@ -143,27 +145,31 @@ impl<'a> Judge<'a> {
     /// If it was told to stop.
     pub fn hits(&self, witness: &Witness) -> Result<Vec<Hit>, Stopped> {
         let mut hits = Vec::new();
-        let has = |part: &Part| self.plan.parts.iter().position(|known| known == part);
-        if let Some(part) = has(&Part::Earlier) {
-            self.earlier(witness, part as u32, &mut hits)?;
-        }
-        let session = has(&Part::Session);
-        if let Some(part) = session {
-            self.session(witness, part as u32, &mut hits)?;
-        }
-        if let Some(part) = has(&Part::ReadsFrom) {
-            self.reads_from(witness, part as u32, &mut hits)?;
-        }
         for (number, part) in self.plan.parts.iter().enumerate() {
+            let readers = self.facts.mask(&self.plan.readers[number]);
+            let of = (number as u32, &readers);
             match part {
-                Part::Steps(steps) => self.steps(witness, *steps, number as u32, &mut hits)?,
+                Part::Earlier => self.earlier(witness, of, &mut hits)?,
+                Part::Session => self.session(witness, of, &mut hits)?,
+                Part::ReadsFrom => self.reads_from(witness, of, &mut hits)?,
+                Part::Steps(steps) => self.steps(witness, *steps, of, &mut hits)?,
                 Part::Matrix(rel) => {
                     let rows = matrix::evaluate(self.facts, witness, rel, None, self.stop)?;
-                    matrix::add_hits(self.facts, witness, &rows, number as u32, &mut hits);
+                    matrix::add_hits(self.facts, witness, &rows, of, &mut hits);
                 }
-                Part::Conflicts => self.conflicts(witness, number as u32, &mut hits)?,
-                Part::Before { to_updates } => self.before(witness, *to_updates, number as u32, &mut hits)?,
-                Part::Earlier | Part::Session | Part::ReadsFrom => {}
+                Part::Conflicts => self.conflicts(witness, of, &mut hits)?,
+                Part::Before { to_updates } => {
+                    let is_reader = |node: u32| !to_updates || !self.facts.written(node).is_empty();
+                    self.last_before(witness, of, &mut hits, |node, _| is_reader(node).then_some(node))?;
+                }
+                Part::Cursor => {
+                    let reads_own = |node: u32, key: u32| self.facts.writes(node, key).then_some(node);
+                    self.last_before(witness, of, &mut hits, reads_own)?;
+                }
+                Part::Prefix { session, reads_from, conflicts } => {
+                    let leads = (*session, *reads_from, *conflicts);
+                    self.prefix(witness, leads, of, &mut hits)?;
+                }
             }
         }
         Ok(hits)
@@ -173,14 +179,21 @@ impl<'a> Judge<'a> {
         if place.is_multiple_of(STOP_INTERVAL) && (self.stop)() { Err(Stopped) } else { Ok(()) }
     }
 
-    fn present(&self, witness: &'a Witness) -> impl Iterator<Item = u32> {
-        (1..self.facts.node_count() as u32).filter(|&node| witness.has(node))
+    /// The nodes of the order for which a part counts.
+    fn readers(&self, witness: &'a Witness, readers: &Mask) -> impl Iterator<Item = u32> {
+        (1..self.facts.node_count() as u32)
+            .filter(move |&node| witness.has(node) && self.facts.is_in(node, readers))
     }
 
-    fn earlier(&self, witness: &Witness, part: u32, hits: &mut Vec<Hit>) -> Result<(), Stopped> {
+    fn earlier(
+        &self,
+        witness: &Witness,
+        (part, readers): Of<'_>,
+        hits: &mut Vec<Hit>,
+    ) -> Result<(), Stopped> {
         let (facts, position) = (self.facts, &witness.position);
         let mut stamps = Stamps::new(facts.key_count());
-        for node in self.present(witness) {
+        for node in self.readers(witness, readers) {
             self.ask(node as usize)?;
             stamps.keys.clear();
             let reads = facts.reads_of(node);
@@ -216,10 +229,15 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn reads_from(&self, witness: &Witness, part: u32, hits: &mut Vec<Hit>) -> Result<(), Stopped> {
+    fn reads_from(
+        &self,
+        witness: &Witness,
+        (part, readers): Of<'_>,
+        hits: &mut Vec<Hit>,
+    ) -> Result<(), Stopped> {
         let facts = self.facts;
         let mut stamps = Stamps::new(facts.key_count());
-        for node in self.present(witness) {
+        for node in self.readers(witness, readers) {
             self.ask(node as usize)?;
             self.stamp_reads(witness, node, &mut stamps);
             let sources = &witness.source[facts.reads_of(node)];
@@ -236,13 +254,19 @@ impl<'a> Judge<'a> {
     }
 
     /// Session by session, with the last writer of each key in the order.
-    fn session(&self, witness: &Witness, part: u32, hits: &mut Vec<Hit>) -> Result<(), Stopped> {
+    fn session(
+        &self,
+        witness: &Witness,
+        (part, readers): Of<'_>,
+        hits: &mut Vec<Hit>,
+    ) -> Result<(), Stopped> {
         let (facts, position) = (self.facts, &witness.position);
         let mut last: Vec<(u32, u32)> = vec![(0, INITIAL); facts.key_count()];
-        for node in self.present(witness) {
+        for node in (1..facts.node_count() as u32).filter(|&node| witness.has(node)) {
             self.ask(node as usize)?;
             let session = facts.session_start(node);
-            for read in facts.reads_of(node) {
+            let reads = if facts.is_in(node, readers) { facts.reads_of(node) } else { 0..0 };
+            for read in reads {
                 let (of, writer) = last[facts.reads()[read].key as usize];
                 let source = witness.source[read];
                 if of == session && position[writer as usize] > position[source as usize] {
@@ -259,25 +283,25 @@ impl<'a> Judge<'a> {
         Ok(())
     }
 
-    /// The last writer between source and reader.
-    fn before(
+    /// The last writer of a key up to the node that `until` names, if it stands after the source. Where that is the reader
+    /// itself, its own write does not count.
+    fn last_before(
         &self,
         witness: &Witness,
-        to_updates: bool,
-        part: u32,
+        (part, readers): Of<'_>,
         hits: &mut Vec<Hit>,
+        until: impl Fn(u32, u32) -> Option<u32>,
     ) -> Result<(), Stopped> {
         let facts = self.facts;
         let writers = self.writers_in_order(witness);
-        for node in self.present(witness) {
+        for node in self.readers(witness, readers) {
             self.ask(node as usize)?;
-            if to_updates && facts.written(node).is_empty() {
-                continue;
-            }
             for read in facts.reads_of(node) {
                 let key = facts.reads()[read].key;
+                let Some(until) = until(node, key) else { continue };
                 let source = witness.position[witness.source[read] as usize];
-                let end = writers.place(witness, key, witness.position[node as usize]);
+                let end = witness.position[until as usize] + u32::from(until != node);
+                let end = writers.place(witness, key, end);
                 let last = writers.of(key)[..end].last().copied();
                 if let Some(rival) = last.filter(|&rival| witness.position[rival as usize] > source) {
                     hits.push(Hit { read: read as u32, rival, part });
@@ -287,12 +311,49 @@ impl<'a> Judge<'a> {
         Ok(())
     }
 
+    /// The last writer in the prefix that a reader sees.
+    fn prefix(
+        &self,
+        witness: &Witness,
+        leads: (bool, bool, bool),
+        of: Of<'_>,
+        hits: &mut Vec<Hit>,
+    ) -> Result<(), Stopped> {
+        let (facts, position) = (self.facts, |node: &u32| witness.position[*node as usize]);
+        let (session, reads_from, conflicts) = leads;
+        let writers = self.writers_in_order(witness);
+        let mut last = vec![INITIAL; facts.node_count()];
+        let mut of_session = INITIAL;
+        for node in (1..facts.node_count() as u32).filter(|&node| witness.has(node)) {
+            self.ask(node as usize)?;
+            let before = Some(of_session).filter(|&before| session && facts.is_session_before(before, node));
+            let sources = facts.reads_of(node).filter(|_| reads_from).map(|read| witness.source[read]);
+            let written = facts.written(node).iter().filter(|_| conflicts);
+            let rivals = written.filter_map(|&key| {
+                let place = writers.place(witness, key, position(&node));
+                writers.of(key)[..place].last().copied()
+            });
+            last[node as usize] =
+                before.into_iter().chain(sources).chain(rivals).max_by_key(position).unwrap_or(INITIAL);
+            let is_first = !facts.is_session_before(of_session, node) || of_session == INITIAL;
+            if is_first || position(&of_session) < position(&node) {
+                of_session = node;
+            }
+        }
+        self.last_before(witness, of, hits, |node, _| Some(last[node as usize]))
+    }
+
     /// Writers between source and reader that write a key of the reader too.
-    fn conflicts(&self, witness: &Witness, part: u32, hits: &mut Vec<Hit>) -> Result<(), Stopped> {
+    fn conflicts(
+        &self,
+        witness: &Witness,
+        (part, readers): Of<'_>,
+        hits: &mut Vec<Hit>,
+    ) -> Result<(), Stopped> {
         let facts = self.facts;
         let writers = self.writers_in_order(witness);
         let mut stamp = vec![0u32; facts.key_count()];
-        for node in self.present(witness) {
+        for node in self.readers(witness, readers) {
             self.ask(node as usize)?;
             let written = facts.written(node);
             if written.is_empty() {
@@ -314,7 +375,13 @@ impl<'a> Judge<'a> {
         Ok(())
     }
 
-    fn steps(&self, witness: &Witness, steps: Steps, part: u32, hits: &mut Vec<Hit>) -> Result<(), Stopped> {
+    fn steps(
+        &self,
+        witness: &Witness,
+        steps: Steps,
+        (part, readers): Of<'_>,
+        hits: &mut Vec<Hit>,
+    ) -> Result<(), Stopped> {
         let writers = self.writers_in_order(witness);
         let sessions = self.sessions();
         for block in sessions.chunks(BLOCK) {
@@ -322,7 +389,9 @@ impl<'a> Judge<'a> {
             for (place, &node) in witness.order.iter().enumerate().skip(1) {
                 self.ask(place)?;
                 self.advance(witness, steps, &writers, &mut clocks, node);
-                self.look_back(witness, &writers, &clocks, node, part, hits);
+                if self.facts.is_in(node, readers) {
+                    self.look_back(witness, &writers, &clocks, node, part, hits);
+                }
             }
         }
         Ok(())
@@ -423,6 +492,9 @@ impl<'a> Judge<'a> {
         }
     }
 }
+
+/// The number of a part, and the readers for which it counts.
+type Of<'m> = (u32, &'m Mask);
 
 /// The writers of each key in the order.
 struct Writers {

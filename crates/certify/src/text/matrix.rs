@@ -6,7 +6,7 @@
 
 use spec::{Base, Rel};
 
-use super::facts::{Facts, INITIAL};
+use super::facts::{Facts, INITIAL, Mask};
 use super::judge::{Hit, Stopped, Witness};
 use super::plan::{Set, set_of};
 
@@ -111,8 +111,8 @@ pub fn evaluate(
         Rel::Join(left, right) => join(&again(left)?, &again(right)?, stop)?,
         Rel::Product(left, right) => {
             let (left, right) = (set_of(left), set_of(right));
-            let is_in = |set: Option<Set>, place: usize| is_member(facts, witness.order[place], set);
-            every(count, |from, to| is_in(left, from) && is_in(right, to))
+            let is_in = |set: &Option<Set>, place: usize| is_member(facts, witness.order[place], set);
+            every(count, |from, to| is_in(&left, from) && is_in(&right, to))
         }
         Rel::Closure(inner) => closure(again(inner)?, stop)?,
         Rel::Inverse(inner) => {
@@ -124,16 +124,19 @@ pub fn evaluate(
             rows
         }
         // A plan has no others.
-        Rel::None(_) | Rel::Minus(..) | Rel::Single(..) | Rel::Comprehension(..) => Rows::empty(count),
+        Rel::None(_) | Rel::Minus(..) | Rel::Single(..) | Rel::Comprehension(..) | Rel::RanAt(_) => {
+            Rows::empty(count)
+        }
     })
 }
 
-fn is_member(facts: &Facts, node: u32, set: Option<Set>) -> bool {
+fn is_member(facts: &Facts, node: u32, set: &Option<Set>) -> bool {
     match set {
         Some(Set::All) => true,
         Some(Set::Initial) => node == INITIAL,
         Some(Set::Updates) => node == INITIAL || !facts.written(node).is_empty(),
         Some(Set::Readers) => node != INITIAL && !facts.reads_of(node).is_empty(),
+        Some(Set::At(level)) => facts.level_of(node) == Some(level.as_str()),
         None => false,
     }
 }
@@ -219,8 +222,14 @@ pub(super) fn closure(inner: Rows, stop: &dyn Fn() -> bool) -> Result<Rows, Stop
 }
 
 /// Writers of what a node reads that are related to it and stand after the source.
-pub(super) fn add_hits(facts: &Facts, witness: &Witness, rows: &Rows, part: u32, hits: &mut Vec<Hit>) {
-    for &node in &witness.order[1..] {
+pub(super) fn add_hits(
+    facts: &Facts,
+    witness: &Witness,
+    rows: &Rows,
+    (part, readers): (u32, &Mask),
+    hits: &mut Vec<Hit>,
+) {
+    for &node in witness.order[1..].iter().filter(|&&node| facts.is_in(node, readers)) {
         let place = witness.position[node as usize] as usize;
         for read in facts.reads_of(node) {
             let source = witness.position[witness.source[read] as usize];

@@ -3,21 +3,57 @@
 //! A level is a total order `before` that contains `order`, and `visible`: if t3 reads x from t1, every other writer of x
 //! that is visible to t3 comes before t1. What is visible is a union of parts, and a part is one of three kinds:
 //! what a transaction read from earlier, one step of session order, of reads-from or of the order of conflicting writers,
-//! or any number of such steps. Everything else is evaluated as a matrix of all pairs.
+//! or any number of such steps. Everything else is evaluated as a matrix of all pairs. Where transactions ran at levels of
+//! their own, a part of the text counts for those of one level only (`spec::recorded`).
 
 use spec::{Base, Formula, Framework, Level, Rel, Sort, Var};
 
 /// A level in a form that can be evaluated along an order.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// Whether the order contains session order.
-    pub session: bool,
-    /// Whether the order contains reads-from.
-    pub reads_from: bool,
+    /// Before which transactions the order contains session order.
+    pub session: Readers,
+    /// Before which transactions the order contains reads-from.
+    pub reads_from: Readers,
     /// What is visible, as a union.
     pub parts: Vec<Part>,
+    /// To which transactions each of the parts makes something visible.
+    pub readers: Vec<Readers>,
     /// Whether all reads of a key by one transaction come from the same transaction, which no order changes.
     pub one_source: bool,
+}
+
+/// The transactions for which a part of a text counts.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Readers {
+    /// For none.
+    #[default]
+    None,
+    /// For all.
+    All,
+    /// For those that ran at one of these levels.
+    At(Vec<String>),
+}
+
+impl Readers {
+    /// Whether the part counts for all transactions.
+    pub fn is_all(&self) -> bool {
+        *self == Self::All
+    }
+
+    /// Adds all transactions, or those of a level.
+    fn add(&mut self, level: Option<&str>) {
+        *self = match (std::mem::take(self), level) {
+            (Self::All, _) | (_, None) => Self::All,
+            (Self::None, Some(level)) => Self::At(vec![level.to_owned()]),
+            (Self::At(mut levels), Some(level)) => {
+                if !levels.iter().any(|known| known == level) {
+                    levels.push(level.to_owned());
+                }
+                Self::At(levels)
+            }
+        };
+    }
 }
 
 /// A part of what is visible.
@@ -36,6 +72,17 @@ pub enum Part {
         /// Whether transactions that only read see nothing by this part.
         to_updates: bool,
     },
+    /// Every transaction up to one that leads into the reader by these steps: a prefix of the order.
+    Prefix {
+        /// An earlier transaction of the session leads into the reader.
+        session: bool,
+        /// A transaction that something is read from does.
+        reads_from: bool,
+        /// An earlier writer of a key that the reader writes too does.
+        conflicts: bool,
+    },
+    /// An earlier writer of the key that is read, if the reader writes this key too.
+    Cursor,
     /// Any number of steps.
     Steps(Steps),
     /// Any other relation, by its matrix.
@@ -61,46 +108,59 @@ impl Plan {
             return Err("speaks of values alone");
         }
         if is_cut_isolation(level) {
-            return Ok(Self { session: false, reads_from: false, parts: Vec::new(), one_source: true });
+            return Ok(Self { one_source: true, ..Self::default() });
         }
         let level = &level.normal_form(false);
         if level.framework != Framework::CommitOrder {
             return Err("is not one order and what is visible in it");
         }
-        if level.require != Formula::Const(true) {
-            return Err("demands more than one order and what is visible in it");
+        let mut plan = Self::default();
+        plan.add_order(&level.order, None)?;
+        match (is_cursor_stability(level), &level.visible) {
+            (true, _) => plan.add_part(Part::Cursor, None),
+            (false, _) if level.require != Formula::Const(true) => {
+                return Err("demands more than one order and what is visible in it");
+            }
+            (false, None) => return Err("does not say what is visible"),
+            (false, Some(visible)) => plan.add_visible(visible, None)?,
         }
-        let mut plan = Self { session: false, reads_from: false, parts: Vec::new(), one_source: false };
-        plan.add_order(&level.order)?;
-        let visible = level.visible.as_ref().ok_or("does not say what is visible")?;
-        plan.add_visible(visible)?;
         Ok(plan)
     }
 
-    fn add_order(&mut self, rel: &Rel) -> Result<(), &'static str> {
+    fn add_order(&mut self, rel: &Rel, level: Option<&str>) -> Result<(), &'static str> {
         match rel {
             Rel::Union(left, right) => {
-                self.add_order(left)?;
-                self.add_order(right)
+                self.add_order(left, level)?;
+                self.add_order(right, level)?;
             }
-            Rel::Base(Base::Session) => {
-                self.session = true;
-                Ok(())
-            }
-            Rel::Base(Base::ReadsFrom) => {
-                self.reads_from = true;
-                Ok(())
-            }
-            Rel::None(_) => Ok(()),
-            _ => Err("puts more into its order than session order and reads-from"),
+            Rel::Base(Base::Session) => self.session.add(level),
+            Rel::Base(Base::ReadsFrom) => self.reads_from.add(level),
+            Rel::None(_) => {}
+            rel => match rel.of_level() {
+                Some((inner, name)) if level.is_none() => self.add_order(inner, Some(name))?,
+                _ => return Err("puts more into its order than session order and reads-from"),
+            },
         }
+        Ok(())
     }
 
-    fn add_visible(&mut self, rel: &Rel) -> Result<(), &'static str> {
+    fn add_part(&mut self, part: Part, level: Option<&str>) {
+        let place = self.parts.iter().position(|known| *known == part).unwrap_or_else(|| {
+            self.parts.push(part);
+            self.readers.push(Readers::None);
+            self.parts.len() - 1
+        });
+        self.readers[place].add(level);
+    }
+
+    fn add_visible(&mut self, rel: &Rel, level: Option<&str>) -> Result<(), &'static str> {
+        if let Some((inner, name)) = rel.of_level().filter(|_| level.is_none()) {
+            return self.add_visible(inner, Some(name));
+        }
         let part = match rel {
             Rel::Union(left, right) => {
-                self.add_visible(left)?;
-                return self.add_visible(right);
+                self.add_visible(left, level)?;
+                return self.add_visible(right, level);
             }
             Rel::None(_) => return Ok(()),
             Rel::Base(Base::Earlier) => Part::Earlier,
@@ -113,9 +173,12 @@ impl Plan {
                 Some(steps) => Part::Steps(steps),
                 None => matrix(rel)?,
             },
-            rel => matrix(rel)?,
+            rel => match prefix(rel) {
+                Some(part) => part,
+                None => matrix(rel)?,
+            },
         };
-        self.parts.push(part);
+        self.add_part(part, level);
         Ok(())
     }
 
@@ -133,14 +196,15 @@ impl Plan {
                 _ => return None,
             }
         }
-        (session && self.session && (self.reads_from || !steps.reads_from)).then_some(steps)
+        let is_inside = self.session.is_all() && (self.reads_from.is_all() || !steps.reads_from);
+        (session && is_inside).then_some(steps)
     }
 
     /// Whether what is visible follows from the sources of reads alone, so that every order gives the same.
     pub fn is_static(&self) -> bool {
         self.parts.iter().all(|part| match part {
             Part::Earlier | Part::Session | Part::ReadsFrom => true,
-            Part::Conflicts | Part::Before { .. } => false,
+            Part::Conflicts | Part::Before { .. } | Part::Prefix { .. } | Part::Cursor => false,
             Part::Steps(steps) => !steps.conflicts,
             Part::Matrix(rel) => !rel.mentions(Base::Before),
         })
@@ -188,6 +252,40 @@ fn is_before_updates(rel: &Rel) -> bool {
     is_before(left) && is_into(right) || is_into(left) && is_before(right)
 }
 
+/// `before? ; R`, where R is a union of session order, reads-from and the order of conflicting writers.
+fn prefix(rel: &Rel) -> Option<Part> {
+    let Rel::Join(left, right) = rel else { return None };
+    let mut open = vec![left.as_ref()];
+    let (mut has_before, mut has_identity) = (false, false);
+    while let Some(rel) = open.pop() {
+        match rel {
+            Rel::Union(left, right) => open.extend([left.as_ref(), right.as_ref()]),
+            Rel::Base(Base::Before) => has_before = true,
+            Rel::Identity(Sort::Txn) => has_identity = true,
+            _ => return None,
+        }
+    }
+    let (mut session, mut reads_from, mut conflicts) = (false, false, false);
+    open.push(right);
+    while let Some(rel) = open.pop() {
+        match rel {
+            Rel::Union(left, right) => open.extend([left.as_ref(), right.as_ref()]),
+            Rel::Base(Base::Session) => session = true,
+            Rel::Base(Base::ReadsFrom) => reads_from = true,
+            rel if is_conflict_order(rel) => conflicts = true,
+            _ => return None,
+        }
+    }
+    (has_before && has_identity).then_some(Part::Prefix { session, reads_from, conflicts })
+}
+
+/// The demand of cursor stability, whatever the level is called: its reader is also a writer of the key, which `visible`
+/// cannot say.
+fn is_cursor_stability(level: &Level) -> bool {
+    let shipped = spec::library::level("cursor-stability").expect("a test finds the text of every level");
+    level.visible.is_none() && level.require == shipped.require
+}
+
 /// The text of cut isolation, whatever it is called.
 fn is_cut_isolation(level: &Level) -> bool {
     let shipped = spec::library::level("cut-isolation").expect("a test finds the text of every level");
@@ -214,12 +312,12 @@ fn is_growing(rel: &Rel) -> bool {
         }
         Rel::Product(left, right) => set_of(left).is_some() && set_of(right).is_some(),
         Rel::Closure(inner) | Rel::Inverse(inner) => is_growing(inner),
-        Rel::Minus(..) | Rel::Single(..) | Rel::Comprehension(..) => false,
+        Rel::Minus(..) | Rel::Single(..) | Rel::Comprehension(..) | Rel::RanAt(_) => false,
     }
 }
 
 /// A set of transactions that a matrix can be restricted to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Set {
     All,
     Initial,
@@ -227,6 +325,8 @@ pub(super) enum Set {
     Updates,
     /// Those that read something from another.
     Readers,
+    /// Those that ran at a level.
+    At(String),
 }
 
 /// The set that a relation of one column stands for, if it is a known one.
@@ -234,6 +334,7 @@ pub(super) fn set_of(rel: &Rel) -> Option<Set> {
     match rel {
         Rel::Every(sorts) if sorts == &[Sort::Txn] => Some(Set::All),
         Rel::Base(Base::Initial) => Some(Set::Initial),
+        Rel::RanAt(level) => Some(Set::At(level.clone())),
         Rel::Comprehension(vars, body) => match (vars.as_slice(), body.as_ref()) {
             ([(txn, Sort::Txn)], Formula::Exists(key, Sort::Object, body)) => member_set(*txn, *key, body),
             _ => None,

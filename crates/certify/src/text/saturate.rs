@@ -6,7 +6,7 @@
 //! transactions of a counterexample, not for whole histories.
 
 use history::OpId;
-use spec::{Base, Rel};
+use spec::{Base, Rel, Sort};
 
 use super::facts::{Facts, INITIAL};
 use super::judge::{Stopped, Witness};
@@ -119,14 +119,15 @@ fn two_sources(facts: &Facts) -> Option<Vec<Forced>> {
 /// Pairs that the level's order contains, and those that lists show.
 pub(super) fn known(facts: &Facts, plan: &Plan) -> Vec<Forced> {
     let mut forced = Vec::new();
+    let (session, reads_from) = (facts.mask(&plan.session), facts.mask(&plan.reads_from));
     for node in 1..facts.node_count() as u32 {
-        if plan.session && facts.session_start(node) < node {
-            // The pair before is enough: session order is transitive. Shortcuts keep cycles short.
+        if facts.is_in(node, &session) {
+            // Session order is transitive. Shortcuts keep cycles short.
             for from in facts.session_start(node)..node {
                 forced.push(Forced { from, to: node, why: Why::Session });
             }
         }
-        if plan.reads_from {
+        if facts.is_in(node, &reads_from) {
             for read in facts.reads_of(node) {
                 if let Some(from) = facts.only_source(read).filter(|&from| from != INITIAL) {
                     let read = facts.reads()[read];
@@ -150,16 +151,22 @@ fn add_visible(facts: &Facts, plan: &Plan, forced: &mut Vec<Forced>) -> Result<(
     let before = matrix::closure(before, &|| false)?;
     for (number, part) in plan.parts.iter().enumerate() {
         let rows = match part {
-            Part::Earlier => None,
+            Part::Earlier | Part::Cursor => None,
             part => Some(matrix::evaluate(facts, &witness, &relation_of(part), Some(&before), &|| false)?),
         };
-        for reader in 1..count as u32 {
+        let readers = facts.mask(&plan.readers[number]);
+        for reader in (1..count as u32).filter(|&reader| facts.is_in(reader, &readers)) {
             for read in facts.reads_of(reader) {
                 let key = facts.reads()[read].key;
                 let source = witness.source[read];
                 for &rival in facts.writers(key).iter().filter(|&&rival| rival != source) {
                     let is_visible = match &rows {
                         Some(rows) => rows.has(rival as usize, reader as usize),
+                        None if *part == Part::Cursor => {
+                            rival != reader
+                                && facts.writes(reader, key)
+                                && before.has(rival as usize, reader as usize)
+                        }
                         None => {
                             // Reads by one operation, as of a range, are not before one another.
                             let op = facts.reads()[read].op;
@@ -184,7 +191,11 @@ fn relation_of(part: &Part) -> Rel {
     match part {
         Part::Session => Rel::Base(Base::Session),
         Part::ReadsFrom | Part::Earlier => Rel::Base(Base::ReadsFrom),
-        Part::Before { to_updates: false } => Rel::Base(Base::Before),
+        Part::Prefix { session, reads_from, conflicts } => {
+            let leads = steps_of(*session, *reads_from, *conflicts);
+            Rel::Base(Base::Before).optional().join(leads)
+        }
+        Part::Before { to_updates: false } | Part::Cursor => Rel::Base(Base::Before),
         Part::Before { to_updates: true } => {
             let shipped = spec::library::level("update-serializable").expect("a test finds every text");
             shipped.visible.clone().expect("its text says what is visible")
@@ -192,16 +203,19 @@ fn relation_of(part: &Part) -> Rel {
         Part::Conflicts => Rel::Base(Base::Conflict).inter(Rel::Base(Base::Before)),
         Part::Matrix(rel) => rel.clone(),
         Part::Steps(Steps { reads_from, conflicts }) => {
-            let mut steps = Rel::Base(Base::Session);
-            if *reads_from {
-                steps = steps.union(Rel::Base(Base::ReadsFrom));
-            }
-            if *conflicts {
-                steps = steps.union(Rel::Base(Base::Conflict).inter(Rel::Base(Base::Before)));
-            }
-            Rel::Closure(Box::new(steps))
+            Rel::Closure(Box::new(steps_of(true, *reads_from, *conflicts)))
         }
     }
+}
+
+fn steps_of(session: bool, reads_from: bool, conflicts: bool) -> Rel {
+    let steps = [
+        (session, Rel::Base(Base::Session)),
+        (reads_from, Rel::Base(Base::ReadsFrom)),
+        (conflicts, Rel::Base(Base::Conflict).inter(Rel::Base(Base::Before))),
+    ];
+    let steps = steps.into_iter().filter(|(is_in, _)| *is_in).map(|(_, rel)| rel);
+    steps.reduce(Rel::union).unwrap_or(Rel::None(vec![Sort::Txn, Sort::Txn]))
 }
 
 /// A cycle of the fewest pairs; one pair that ends in the initial state is a cycle.

@@ -28,6 +28,7 @@ pub fn small_history(facts: &Facts) -> Option<(SmallHistory, Vec<u32>)> {
     let mut small = SmallHistory::default();
     for node in nodes {
         let mut txn = SmallTxn::committed(facts.session_start(node) as usize, &[], &[]);
+        txn.level = facts.level_of(node).map(str::to_owned);
         if facts.is_unknown(node) {
             txn.outcome = Outcome::Unknown;
         }

@@ -119,8 +119,13 @@ fn check_text(
     progress: &Progress,
     watch: &Watch,
 ) -> Result<Exit, Failure> {
-    let level = text_of(arguments, &document)?;
+    let asked = text_of(arguments, &document)?;
     let subject = Subject::read(&arguments.input, limits)?;
+    let level = match asked {
+        Some(level) => level,
+        None => spec::recorded::level(&subject.history)
+            .map_err(|why| Failure::new(visible(&why.sentence(&subject.history))))?,
+    };
     progress.set("checking the certificate");
     let checked = document.check(&subject.history, &level);
     watch.answer();
@@ -157,8 +162,9 @@ fn check_text(
     Ok(exit)
 }
 
-/// The text of the level that a certificate is about: the one that the command line names, or a shipped one.
-fn text_of(arguments: &Arguments, document: &TextDocument) -> Result<spec::Level, Failure> {
+/// The text of the level that a certificate is about: the one that the command line names, or a shipped one. Nothing if
+/// the history says it.
+fn text_of(arguments: &Arguments, document: &TextDocument) -> Result<Option<spec::Level>, Failure> {
     let asked = level_files::asked(&[arguments.level.clone().unwrap_or_else(|| document.level.clone())]);
     let asked = asked.map_err(|failure| match arguments.level {
         Some(_) => failure,
@@ -169,6 +175,9 @@ fn text_of(arguments: &Arguments, document: &TextDocument) -> Result<spec::Level
             document.level
         )),
     })?;
+    if asked.is_recorded() && asked.is_one() && document.level == spec::recorded::NAME {
+        return Ok(None);
+    }
     let Some(level) = asked.only_text() else {
         return Err(Failure::new(
             "--level names several levels: name the one of the certificate, as FILE.iso:NAME",
@@ -182,7 +191,7 @@ fn text_of(arguments: &Arguments, document: &TextDocument) -> Result<spec::Level
             document.level
         )));
     }
-    Ok(level.clone())
+    Ok(Some(level.clone()))
 }
 
 fn about(path: &Path, error: &certify::Error) -> Failure {

@@ -6,7 +6,6 @@ mod answer;
 mod check;
 mod execute;
 mod live;
-mod shares;
 
 use std::path::{Path, PathBuf};
 
@@ -37,9 +36,10 @@ pub struct Arguments {
     /// sim:LEVEL; repeat it for several nodes of one database
     #[arg(long, value_name = "URL")]
     db: Vec<String>,
-    /// The isolation setting of the database, such as repeatable-read; without it the database's own default
-    #[arg(long, value_name = "NAME")]
-    isolation: Option<String>,
+    /// The isolation setting of the database, such as repeatable-read; without it the database's own default. Repeat it,
+    /// and sessions take the settings in turn, each judged by what is promised of its own
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    isolation: Vec<String>,
     /// What the clients do, see below [default: general]
     #[arg(long, value_name = "NAME")]
     workload: Option<String>,
@@ -215,7 +215,6 @@ impl Arguments {
     /// The flags that were given, by their names in a configuration file.
     fn settings(&self) -> Settings {
         let single = [
-            ("isolation", &self.isolation),
             ("workload", &self.workload),
             ("sessions", &self.sessions),
             ("transactions", &self.transactions),
@@ -240,6 +239,9 @@ impl Arguments {
             .into_iter()
             .filter_map(|(name, value)| Some((name.to_owned(), vec![value.clone()?])))
             .collect();
+        if !self.isolation.is_empty() {
+            settings.insert("isolation".to_owned(), vec![self.isolation.join("+")]);
+        }
         for (name, values) in [("db", &self.db), ("level", &self.levels)] {
             if !values.is_empty() {
                 settings.insert(name.to_owned(), values.clone());

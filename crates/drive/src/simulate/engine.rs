@@ -5,7 +5,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use history::{Outcome, ValueId};
 
-use super::client::{Client, Done, Phase, Seen, Wish};
+use super::client::{Client, Done, Ending, Phase, Seen};
 use super::config::{Config, Operations};
 use super::level::{Age, Reads};
 use super::lists::{EMPTY_LIST, Lists};
@@ -190,17 +190,17 @@ impl<'c> Engine<'c> {
         let random = &mut self.random;
         let strikes = |&&(fault, rate): &&(Fault, f64)| fault != Fault::ClockSkew && random.chance(rate);
         let fault = self.config.faults.iter().find(strikes).map(|&(fault, _)| fault);
-        let wish = if self.random.chance(self.config.abort_share) {
-            Wish::Abort
+        let ending = if self.random.chance(self.config.abort_share) {
+            Ending::Abort
         } else if self.random.chance(self.config.unknown_share) {
-            Wish::CommitUnheard { arrives: self.random.chance(0.5) }
+            Ending::CommitUnheard { arrives: self.random.chance(0.5) }
         } else {
-            Wish::Commit
+            Ending::Commit
         };
         let rules = self.config.level.rules();
         let client = &mut self.clients[session as usize];
         client.fault = fault;
-        client.wish = wish;
+        client.ending = ending;
         client.rules = fault.map_or(rules, |fault| fault.change(rules));
     }
 
@@ -322,7 +322,7 @@ impl<'c> Engine<'c> {
 
     fn end(&mut self, session: u32) {
         let client = &self.clients[session as usize];
-        let is_asked = matches!(client.wish, Wish::Commit | Wish::CommitUnheard { arrives: true });
+        let is_asked = matches!(client.ending, Ending::Commit | Ending::CommitUnheard { arrives: true });
         let is_committed = is_asked && self.may_commit(session);
         if is_committed {
             self.commit(session);

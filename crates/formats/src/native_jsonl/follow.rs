@@ -49,7 +49,12 @@ impl LineReader {
     }
 
     /// Goes on after so many lines of a recording that were read before, of which these are the sessions.
-    pub fn resume(file: &str, lines: u64, clock: history::Clock, sessions: impl IntoIterator<Item = u64>) -> Self {
+    pub fn resume(
+        file: &str,
+        lines: u64,
+        clock: history::Clock,
+        sessions: impl IntoIterator<Item = u64>,
+    ) -> Self {
         let mut reader = Self { lines, ..Self::new(file) };
         reader.reader.has_header = true;
         reader.reader.builder.clock = clock;

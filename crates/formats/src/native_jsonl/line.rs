@@ -9,7 +9,7 @@ use super::encode::{array, datum, int, pair, put, times as put_times};
 /// A transaction in the making; what is said of an operation is said of the last one.
 ///
 /// ```
-/// use formats::native_jsonl::TxnLine;
+/// use isoscope_formats::native_jsonl::TxnLine;
 /// use history::{Datum, Outcome, TxnTimes};
 ///
 /// let mut line = TxnLine::new(3, None);
@@ -34,6 +34,9 @@ enum State {
     InAttributes,
 }
 
+/// What stands before the first operation.
+const OPEN_OPS: &[u8] = b",\"ops\":[";
+
 /// A row that a range or predicate read returned.
 pub type RecordedRow = (Datum, Datum, bool);
 
@@ -51,8 +54,33 @@ impl TxnLine {
             bytes.extend(b",\"n\":");
             datum(&mut bytes, name);
         }
-        bytes.extend(b",\"ops\":[");
-        Self { bytes, state: State::NoOp }
+        Self { bytes, state: State::NoOp }.open_ops()
+    }
+
+    /// The same, of a transaction that runs at an isolation level.
+    pub fn at_level(session: u64, name: Option<&Datum>, level: Option<&str>) -> Self {
+        Self::reusing_at(Vec::with_capacity(256), session, name, level)
+    }
+
+    pub(super) fn reusing_at(
+        bytes: Vec<u8>,
+        session: u64,
+        name: Option<&Datum>,
+        level: Option<&str>,
+    ) -> Self {
+        let mut line = Self::reusing(bytes, session, name);
+        if let Some(level) = level {
+            line.bytes.truncate(line.bytes.len() - OPEN_OPS.len());
+            line.bytes.extend(b",\"l\":");
+            datum(&mut line.bytes, &Datum::str(level));
+            line = line.open_ops();
+        }
+        line
+    }
+
+    fn open_ops(mut self) -> Self {
+        self.bytes.extend(OPEN_OPS);
+        self
     }
 
     /// Read one key; nil if it was absent.

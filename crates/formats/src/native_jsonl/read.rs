@@ -11,7 +11,8 @@ use crate::key_cache::KeyCache;
 use crate::source::Block;
 use crate::{Error, Format, Loaded, ReadOptions, Source, Warning};
 
-const LINE_KINDS: &str = "one of the members s, session, initial, default, default?, keys, note, recording, before";
+const LINE_KINDS: &str =
+    "one of the members s, session, initial, default, default?, keys, note, recording, before";
 
 /// Whether an input begins with the header.
 pub(crate) fn looks_like(head: &[u8]) -> bool {
@@ -46,6 +47,8 @@ pub(super) struct Reader {
     pub(super) sessions: FxHashMap<u64, SessionId>,
     /// What a reader that follows the recording has to know besides.
     pub(super) followed: Followed,
+    /// The level of the transactions of a session that name none themselves.
+    levels: FxHashMap<u64, Box<str>>,
     initial: FxHashMap<KeyId, ValueId>,
     elements: Vec<ValueId>,
     cache: KeyCache,
@@ -121,7 +124,7 @@ impl Reader {
         }
         match &*first {
             "isoscope" if self.followed.is_rotated => self.header(json, &first, start),
-            "s" | "n" | "o" | "t" | "ops" => self.transaction(json, start),
+            "s" | "n" | "l" | "o" | "t" | "ops" => self.transaction(json, start),
             "session" => self.session_line(json),
             "initial" => self.initial_line(json),
             "default" => {
@@ -200,12 +203,14 @@ impl Reader {
         let start = json.position();
         let number = session_number(json)?;
         let mut name = None;
-        if let Some(member) = json.next_key(false)? {
-            if member != "name" {
-                return Err(json.error("no other member than name"));
+        while let Some(member) = json.next_key(false)? {
+            match &*member {
+                "name" if name.is_none() => name = Some(json.name()?),
+                "level" => {
+                    self.levels.insert(number, level(json)?);
+                }
+                _ => return Err(json.error("no other member than name and level, each once")),
             }
-            name = Some(json.name()?);
-            json.expect(b'}', "`}`")?;
         }
         if self.sessions.contains_key(&number) || self.followed.earlier.contains(&number) {
             let error = json.error_at(start, "the number of a session that did not occur yet");
@@ -275,13 +280,14 @@ impl Reader {
                 "s" => members.session.replace(session_number(json)?).is_none(),
                 "o" => members.outcome.replace(outcome(json)?).is_none(),
                 "n" => members.name.replace(json.name()?).is_none(),
+                "l" => members.level.replace(level(json)?).is_none(),
                 "t" => members.times.replace(txn_times(json)?).is_none(),
                 "ops" if ops_at.is_none() => {
                     ops_at = Some((json.position(), self.ops(json, members.session)?));
                     true
                 }
                 "ops" => false,
-                _ => return Err(json.error_at(at, "one of the members s, n, o, t, ops")),
+                _ => return Err(json.error_at(at, "one of the members s, n, l, o, t, ops")),
             };
             if !is_new {
                 return Err(json.error_at(at, "each member once"));
@@ -334,6 +340,10 @@ impl Reader {
             self.followed.has_names = true;
             self.builder.name_txn(name);
         }
+        let of_session = members.session.and_then(|session| self.levels.get(&session));
+        if let Some(level) = members.level.as_ref().or(of_session) {
+            self.builder.set_level(level);
+        }
         let times = self.builder.set_times(members.times.unwrap_or_default());
         times.map_err(|backwards| json.backwards_at(start, &backwards))?;
         self.builder.end(outcome);
@@ -347,6 +357,7 @@ struct Members {
     session: Option<u64>,
     outcome: Option<Outcome>,
     name: Option<Datum>,
+    level: Option<Box<str>>,
     times: Option<TxnTimes>,
 }
 
@@ -356,6 +367,10 @@ fn session_number(json: &mut Json<'_>) -> Result<u64, Error> {
         Number::Int(number) if number >= 0 => Ok(number as u64),
         _ => Err(json.error_at(start, "the number of a session")),
     }
+}
+
+fn level(json: &mut Json<'_>) -> Result<Box<str>, Error> {
+    Ok(json.string("the name of an isolation level")?.into())
 }
 
 fn outcome(json: &mut Json<'_>) -> Result<Outcome, Error> {

@@ -89,6 +89,19 @@ impl<W: Write> NativeWriter<W> {
         })
     }
 
+    /// A session whose transactions run at an isolation level, unless they say otherwise.
+    pub fn session_at(&mut self, number: u64, name: Option<&Datum>, level: &str) -> io::Result<()> {
+        self.line("session", |out| {
+            put(out, format_args!("{number}"));
+            if let Some(name) = name {
+                out.extend(b",\"name\":");
+                datum(out, name);
+            }
+            out.extend(b",\"level\":");
+            datum(out, &Datum::str(level));
+        })
+    }
+
     /// Appends a transaction, as [`TxnLine::end`] gives it.
     pub fn transaction(&mut self, line: &[u8]) -> io::Result<()> {
         debug_assert!(line.starts_with(b"{\"s\":") && line.ends_with(b"}\n"));
@@ -182,7 +195,7 @@ fn write_session<W: Write>(
 }
 
 fn txn_line(history: &History, txn: TxnId, session: u64, name: Option<&Datum>, room: Vec<u8>) -> Vec<u8> {
-    let mut line = TxnLine::reusing(room, session, name);
+    let mut line = TxnLine::reusing_at(room, session, name, history.txn_level(txn).as_deref());
     for op in history.op_range(txn).map(OpId) {
         write_op(history, history.op(op), &mut line);
         write_attributes(history, op, &mut line);

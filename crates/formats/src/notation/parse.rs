@@ -209,11 +209,13 @@ impl Parser {
 
     /// Reads what became of the transaction and its times, in either order.
     fn end(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Error> {
-        let (mut outcome, mut times) = (None, None);
+        let (mut outcome, mut times, mut level) = (None, None, None);
         cursor.skip_blanks();
         loop {
             if times.is_none() && cursor.eat("@[") {
                 times = Some(txn_times(cursor)?);
+            } else if level.is_none() && eat_at(cursor) {
+                level = Some(level_name(cursor)?);
             } else if outcome.is_none() {
                 outcome = eat_outcome(cursor);
                 if outcome.is_none() {
@@ -223,6 +225,9 @@ impl Parser {
                 break;
             }
             cursor.skip_blanks();
+        }
+        if let Some(level) = level {
+            self.builder.set_level(&level);
         }
         let times = self.builder.set_times(times.unwrap_or_default());
         times.map_err(|backwards| cursor.backwards(&backwards))?;
@@ -268,6 +273,26 @@ fn eat_outcome(cursor: &mut Cursor<'_>) -> Option<Outcome> {
     Some(outcome)
 }
 
+/// Takes the word that stands before the name of an isolation level.
+fn eat_at(cursor: &mut Cursor<'_>) -> bool {
+    let mut ahead = *cursor;
+    let is_at = ahead.word() == "at" && matches!(ahead.peek(), b' ' | b'\t' | b'"');
+    if is_at {
+        *cursor = ahead;
+    }
+    is_at
+}
+
+/// The name of an isolation level: a bare word with dashes, or a text in quotes.
+fn level_name(cursor: &mut Cursor<'_>) -> Result<String, Error> {
+    cursor.skip_blanks();
+    let start = *cursor;
+    match cursor.datum()? {
+        Datum::Str(name) | Datum::Symbol(name) => Ok(name.into()),
+        _ => Err(start.error("the name of an isolation level, such as read-committed")),
+    }
+}
+
 /// `begin,commit]`, each a time or the interval `request..response`.
 fn txn_times(cursor: &mut Cursor<'_>) -> Result<TxnTimes, Error> {
     let (begin, begin_response) = interval(cursor)?;
@@ -301,6 +326,7 @@ fn end_line(cursor: &mut Cursor<'_>) -> Result<(), Error> {
         return Ok(());
     }
     Err(cursor.error(
-        "an operation such as r(x)=1, `abort`, `unknown`, times such as @[1,2], or the end of the line",
+        "an operation such as r(x)=1, `abort`, `unknown`, a level such as `at read-committed`, times such as @[1,2], or \
+         the end of the line",
     ))
 }

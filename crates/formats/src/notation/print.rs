@@ -131,6 +131,10 @@ impl Printer<'_> {
             Outcome::Aborted => " abort",
             Outcome::Unknown => " unknown",
         });
+        if let Some(level) = self.history.txn_level(txn) {
+            self.line.push_str(" at ");
+            print_datum(&mut self.line, &Datum::str(level));
+        }
         self.txn_times(self.history.times(txn));
     }
 

@@ -108,7 +108,10 @@ impl Watcher {
             ("mark".into(), optional(mark)),
             ("unannounced".into(), Datum::Bool(is_unannounced)),
             ("ends".into(), Datum::List(ends.iter().map(|&end| optional(end)).collect())),
-            ("sessions".into(), Datum::List(window.sessions().iter().map(|(number, _)| int(*number)).collect())),
+            (
+                "sessions".into(),
+                Datum::List(window.sessions().iter().map(|(number, _)| int(*number)).collect()),
+            ),
             ("times".into(), Datum::List(window.last_times().iter().map(|&time| Datum::Int(time)).collect())),
         ])
     }
@@ -120,7 +123,8 @@ impl Watcher {
     pub fn read_checkpoint(&mut self, path: &Path) -> Result<Place, CheckpointError> {
         let loaded = formats::read(&Input::named(path), &ReadOptions::default());
         let history = loaded.map_err(|error| CheckpointError::Input(error.to_string()))?.history;
-        let numbers = history.txns().find_map(|txn| history.txn_name(txn).filter(|name| matches!(name, Datum::Row(_))));
+        let numbers =
+            history.txns().find_map(|txn| history.txn_name(txn).filter(|name| matches!(name, Datum::Row(_))));
         let numbers = Numbers(numbers.ok_or_else(|| no_checkpoint("its numbers are missing"))?);
         if numbers.int("checkpoint")? != VERSION {
             return Err(no_checkpoint("another version of isoscope wrote it"));
@@ -131,7 +135,8 @@ impl Watcher {
         restore(window, &history, &numbers)?;
         self.collected = None;
         self.seen = numbers.int("seen")? as u64;
-        self.sessions = window.sessions().iter().zip(0..).map(|(&(number, _), place)| (number, place)).collect();
+        self.sessions =
+            window.sessions().iter().zip(0..).map(|(&(number, _), place)| (number, place)).collect();
         self.frontier = window.frontier.clone();
         self.note_holding();
         Ok(Place { offset: numbers.int("offset")? as u64, lines: numbers.int("lines")? as u64 })
@@ -177,8 +182,13 @@ fn restore(window: &mut Window, history: &History, numbers: &Numbers) -> Result<
     window.restore(numbers.int("seen")? as u64, numbers.int("loosened")? as u64, times, frontier);
     for txn in history.txns() {
         let Some(Datum::List(name)) = history.txn_name(txn) else { continue };
-        let [Datum::Int(number), name, Datum::Bool(is_in_session), Datum::Bool(is_part), Datum::Bool(is_optional)] =
-            &*name
+        let [
+            Datum::Int(number),
+            name,
+            Datum::Bool(is_in_session),
+            Datum::Bool(is_part),
+            Datum::Bool(is_optional),
+        ] = &*name
         else {
             return Err(no_checkpoint("a transaction has another name"));
         };

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use history::{
-    Bound, Builder, Datum, History, InitialDefault, KeyId, Op, OpId, OpTimes, PredicateRead,
-    PredicateWrite, RangeRead, Row, SessionId, TxnId, ValueId,
+    Bound, Builder, Datum, History, InitialDefault, KeyId, Op, OpId, OpTimes, PredicateRead, PredicateWrite,
+    RangeRead, Row, SessionId, TxnId, ValueId,
 };
 
 /// A history in the making, copied transaction by transaction from others.

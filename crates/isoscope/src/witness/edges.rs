@@ -147,10 +147,11 @@ pub(crate) fn participants(history: &History) -> Vec<String> {
             history::Outcome::Unknown => "; whether it committed is unknown",
         };
         let session = explain::session_phrase(history, txn);
+        let level = history.txn_level(txn).map(|level| format!(" at {level}")).unwrap_or_default();
         let note = history.txn_note(txn).map(|note| format!("; recorded with {}", short(&note)));
         let note = note.unwrap_or_default();
         let ops = ops.join(", then ");
-        visible(&format!("{} ({session}) {ops}{end}{note}", history.txn_label(txn)))
+        visible(&format!("{} ({session}{level}) {ops}{end}{note}", history.txn_label(txn)))
     };
     history.txns().map(one).collect()
 }

@@ -68,6 +68,9 @@ pub(crate) fn part(history: &History, kept: &Kept<'_>) -> Option<Part> {
             copy.builder.begin(session);
             copy.builder.name_txn(history.txn_name(txn).unwrap_or(Datum::Int(i64::from(txn.0) + 1)));
             copy.builder.set_times(history.times(txn)).ok()?;
+            if let Some(level) = history.txn_level(txn) {
+                copy.builder.set_level(&level);
+            }
             if let Some(note) = history.txn_note(txn) {
                 copy.builder.note_txn(&note);
             }

@@ -95,7 +95,7 @@ fn recording(setting: &str, workload: &str, seed: u64) -> Result<Vec<u8>, String
     let urls = options.db.iter().map(|url| Url::parse(url)).collect::<Result<Vec<_>, _>>();
     let database = databases::open(&urls.map_err(|error| error.to_string())?);
     let database = database.map_err(|error| error.to_string())?;
-    let setting = options.choose_setting(database.as_ref())?;
+    let setting = options.choose_settings(database.as_ref())?;
     let file = format!("isoscope-soak-{}-{seed}-{setting:?}.jsonl", std::process::id());
     let file: String =
         file.chars().filter(|char| char.is_ascii_alphanumeric() || "-.".contains(*char)).collect();

@@ -43,8 +43,13 @@ pub(super) struct Collected {
 }
 
 impl Collected {
-    pub fn of(history: &History, facts: &Facts, is_impossible: &[bool]) -> Result<Self, Flaw> {
-        let (start, touches) = touches_by_key(history, facts, is_impossible);
+    pub fn of(
+        history: &History,
+        facts: &Facts,
+        is_impossible: &[bool],
+        reads: &dyn Fn(TxnId) -> bool,
+    ) -> Result<Self, Flaw> {
+        let (start, touches) = touches_by_key(history, facts, is_impossible, reads);
         let has_lists = touches.iter().any(|touch| matches!(touch.kind, Kind::Append(_) | Kind::List));
         let lists = match has_lists {
             true => Some((Appenders::of(history)?, facts.nodes(history.txn_count()))),
@@ -83,12 +88,17 @@ impl Collected {
 }
 
 /// All touches sorted by key; those of a key are in the order of nodes and operations.
-fn touches_by_key(history: &History, facts: &Facts, is_impossible: &[bool]) -> (Vec<u32>, Vec<Touch>) {
+fn touches_by_key(
+    history: &History,
+    facts: &Facts,
+    is_impossible: &[bool],
+    reads: &dyn Fn(TxnId) -> bool,
+) -> (Vec<u32>, Vec<Touch>) {
     let sorted_keys = if history.has_ranges() { sorted_keys(history) } else { Vec::new() };
     let mut start = vec![0u32; history.keys().len() + 1];
     let nodes = || (1..facts.node_count() as u32).filter(|&node| !is_impossible[node as usize]);
     for node in nodes() {
-        visit(history, &sorted_keys, facts.txn(node), |key, _, _| start[key.index() + 1] += 1);
+        visit(history, &sorted_keys, facts.txn(node), reads, |key, _, _| start[key.index() + 1] += 1);
     }
     for key in 0..history.keys().len() {
         start[key + 1] += start[key];
@@ -97,7 +107,7 @@ fn touches_by_key(history: &History, facts: &Facts, is_impossible: &[bool]) -> (
     let blank = Touch { node: 0, op: OpId(0), kind: Kind::List };
     let mut touches = vec![blank; start[history.keys().len()] as usize];
     for node in nodes() {
-        visit(history, &sorted_keys, facts.txn(node), |key, op, kind| {
+        visit(history, &sorted_keys, facts.txn(node), reads, |key, op, kind| {
             touches[next[key.index()] as usize] = Touch { node, op, kind };
             next[key.index()] += 1;
         });
@@ -111,9 +121,17 @@ fn sorted_keys(history: &History) -> Vec<KeyId> {
     sorted
 }
 
-fn visit(history: &History, sorted: &[KeyId], txn: TxnId, mut touch: impl FnMut(KeyId, OpId, Kind)) {
+fn visit(
+    history: &History,
+    sorted: &[KeyId],
+    txn: TxnId,
+    reads: &dyn Fn(TxnId) -> bool,
+    mut touch: impl FnMut(KeyId, OpId, Kind),
+) {
+    let reads = reads(txn);
     for (id, op) in history.ops(txn) {
         match op {
+            op if op.is_read() && !reads => {}
             Op::Read { key, value: Some(value) } => touch(key, id, Kind::Look(Look::Plain(value))),
             Op::Write { key, value } | Op::Insert { key, value } => {
                 touch(key, id, Kind::Write(Held::initially(value)));

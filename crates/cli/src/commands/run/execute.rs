@@ -55,12 +55,13 @@ pub fn execute(
     let mut server = start_server(options)?;
     let database = open(&urls, server.as_mut())?;
     let description = database.describe();
-    let setting = options.choose_setting(database.as_ref()).map_err(Failure::new)?;
-    let promise = promise(&description.product, &setting.name);
+    let settings = options.choose_settings(database.as_ref()).map_err(Failure::new)?;
+    let setting = together(&settings);
+    let promise = promise_of(&description, &settings)?;
     let workload = options.build().map_err(Failure::new)?;
     ::run::check_abilities(database.as_ref(), workload.as_ref()).map_err(not_run)?;
     let claim = ::run::claim(database.as_ref(), workload.as_ref()).map_err(not_run)?;
-    let job = options.job(database.as_ref(), &setting, workload.as_ref(), &claim);
+    let job = options.job(database.as_ref(), &settings, workload.as_ref(), &claim);
     let recording = options.records.then(|| record(options, &description, &setting)).transpose()?;
     let (out, recorder) = recording.unzip();
     let live = match out.as_deref().filter(|_| follows) {
@@ -93,6 +94,28 @@ pub fn execute(
     // Until here no other run could write to the file that was checked.
     drop((recorder, progress));
     Ok(Executed { description, setting, promise, summary, out, checked, failure, followed })
+}
+
+/// Several settings as one, for sentences and names of files.
+fn together(settings: &[Setting]) -> Setting {
+    let names: Vec<&str> = settings.iter().map(|setting| setting.name.as_str()).collect();
+    let is_default = settings.iter().all(|setting| setting.is_default);
+    Setting { name: names.join("+"), is_default }
+}
+
+/// What is promised of the setting. Several settings are judged together, by the level that is promised of each.
+fn promise_of(description: &Description, settings: &[Setting]) -> Result<Option<Promise>, Failure> {
+    let promise = |setting: &Setting| promise(&description.product, &setting.name);
+    match settings {
+        [setting] => Ok(promise(setting)),
+        settings => match settings.iter().find(|setting| promise(setting).is_none()) {
+            None => Ok(None),
+            Some(setting) => Err(Failure::new(format!(
+                "isoscope does not know what {} promises at {}, so sessions at several settings cannot be judged by it",
+                description.product, setting.name
+            ))),
+        },
+    }
 }
 
 /// The database at its setting, as a sentence names it: `MariaDB 10.11.14 at repeatable-read`.

@@ -46,7 +46,9 @@ impl Live {
     /// Nothing more is recorded: what is left is decided.
     pub fn end(self) -> Result<Exit, Failure> {
         self.is_over.store(true, Ordering::Relaxed);
-        self.thread.join().unwrap_or_else(|_| Err(Failure::new("the recording could not be followed; this is a bug of isoscope")))
+        self.thread.join().unwrap_or_else(|_| {
+            Err(Failure::new("the recording could not be followed; this is a bug of isoscope"))
+        })
     }
 }
 

@@ -58,7 +58,11 @@ enum Step {
 
 impl Follower<'_> {
     /// Follows the recording until it ends, or until `is_stopped`; `is_over` says that nothing more will be written.
-    pub fn follow(&mut self, is_stopped: &dyn Fn() -> bool, is_over: &dyn Fn() -> bool) -> Result<Exit, Failure> {
+    pub fn follow(
+        &mut self,
+        is_stopped: &dyn Fn() -> bool,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Exit, Failure> {
         let (mut asked, mut saved) = (Instant::now(), Instant::now());
         loop {
             // Asked before the read: what was written before is read then.
@@ -72,7 +76,8 @@ impl Follower<'_> {
             if saved.elapsed() >= CHECKPOINT_INTERVAL && self.checkpoint()? {
                 saved = Instant::now();
             }
-            let has_enough = !self.pace.keeps_going && self.watchers.iter().all(|one| one.verdict().is_violated());
+            let has_enough =
+                !self.pace.keeps_going && self.watchers.iter().all(|one| one.verdict().is_violated());
             if has_enough || is_stopped() || self.limits.reached().is_some() {
                 return self.finish(true);
             }
@@ -95,7 +100,8 @@ impl Follower<'_> {
                 Ok(Step::Some)
             }
             Next::Lines(lines) => {
-                let batch = self.reader.read(lines).map_err(|error| Failure::new(visible(&error.to_string())))?;
+                let batch =
+                    self.reader.read(lines).map_err(|error| Failure::new(visible(&error.to_string())))?;
                 self.lines.note_times(&batch);
                 self.watchers.iter_mut().try_for_each(|watcher| watcher.take(&batch)).map_err(failed)?;
                 Ok(Step::Some)
@@ -136,7 +142,9 @@ impl Follower<'_> {
     }
 
     fn checkpoint(&mut self) -> Result<bool, Failure> {
-        let (Some(path), [watcher]) = (&self.pace.checkpoint, &mut self.watchers[..]) else { return Ok(false) };
+        let (Some(path), [watcher]) = (&self.pace.checkpoint, &mut self.watchers[..]) else {
+            return Ok(false);
+        };
         let Some(offset) = self.source.offset() else { return Ok(false) };
         if watcher.is_behind() {
             watcher.decide().map_err(failed)?;

@@ -83,11 +83,26 @@ impl Numbers {
         };
         let one = |value: String| vec![(String::new(), value)];
         let seconds = |ns: i64| format!("{}", ns as f64 / 1e9);
-        put("transactions_total", "counter", "Transactions that were read.", &one(self.transactions.to_string()));
+        put(
+            "transactions_total",
+            "counter",
+            "Transactions that were read.",
+            &one(self.transactions.to_string()),
+        );
         put("held_transactions", "gauge", "Transactions that still matter.", &one(self.held.to_string()));
-        put("behind_seconds", "gauge", "How far the verdict is behind the recording.", &one(seconds(self.behind_ns)));
+        put(
+            "behind_seconds",
+            "gauge",
+            "How far the verdict is behind the recording.",
+            &one(seconds(self.behind_ns)),
+        );
         if let Some(frontier) = self.frontier_ns {
-            put("frontier_seconds", "gauge", "The recording is complete up to here.", &one(seconds(frontier)));
+            put(
+                "frontier_seconds",
+                "gauge",
+                "The recording is complete up to here.",
+                &one(seconds(frontier)),
+            );
         }
         put("memory_bytes", "gauge", "Memory of the process.", &one(self.memory_bytes.to_string()));
         let labels = |level: &str, verdict: &str| format!("{{level=\"{level}\",verdict=\"{verdict}\"}}");

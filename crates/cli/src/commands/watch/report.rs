@@ -135,8 +135,16 @@ impl Lines {
             Verdict::Undecided(reason) => format!("{level} after {}: {reason}", transactions(watcher.seen())),
             Verdict::Violated(first) => {
                 let count = watcher.violation_count();
-                let times = if count > 1 { format!(", {} times", units::count(count as usize)) } else { String::new() };
-                format!("{level}{times}, first after {} of {}", transactions(first.after), transactions(watcher.seen()))
+                let times = if count > 1 {
+                    format!(", {} times", units::count(count as usize))
+                } else {
+                    String::new()
+                };
+                format!(
+                    "{level}{times}, first after {} of {}",
+                    transactions(first.after),
+                    transactions(watcher.seen())
+                )
             }
             Verdict::Holds(Holding { up_to: None, .. }) => format!(
                 "{level}, but nothing is complete: {} wait for the recorder to say how far it has come",
@@ -164,7 +172,10 @@ impl Lines {
         let check = Check::new(&violation.history).level(watcher.level());
         let limits = isoscope::Limits::start(Some(Duration::from_secs(20)), None).map_err(Failure::new)?;
         let limits = limits.with_interrupt(crate::interrupt::is_asked);
-        let witness = check.monitor(&limits).witness(&violation.answer).map_err(|error| Failure::new(error.to_string()))?;
+        let witness = check
+            .monitor(&limits)
+            .witness(&violation.answer)
+            .map_err(|error| Failure::new(error.to_string()))?;
         if number == 0
             && let Some(file) = self.save.clone()
         {
@@ -172,7 +183,8 @@ impl Lines {
         }
         let headline = headline(witness.as_ref(), violation);
         if self.is_json {
-            let participants = witness.as_ref().map(|witness| witness.participants.clone()).unwrap_or_default();
+            let participants =
+                witness.as_ref().map(|witness| witness.participants.clone()).unwrap_or_default();
             let lines: Vec<String> = witness
                 .as_ref()
                 .map(|witness| witness.lines.iter().map(|line| line.text.clone()).collect())
@@ -237,7 +249,14 @@ impl Lines {
         if let Some(metrics) = &self.metrics {
             let frontier_ns = frontier.filter(|&frontier| frontier < i64::MAX);
             let levels = levels.clone();
-            metrics.set(Numbers { transactions: seen, held, behind_ns: behind, frontier_ns, memory_bytes: memory, levels });
+            metrics.set(Numbers {
+                transactions: seen,
+                held,
+                behind_ns: behind,
+                frontier_ns,
+                memory_bytes: memory,
+                levels,
+            });
         }
         if self.is_json && self.status.elapsed() >= STATUS_INTERVAL {
             self.status = Instant::now();
@@ -293,11 +312,16 @@ fn meaning(way: Way) -> String {
     match way {
         Way::Exact => "exact".to_owned(),
         Way::Windowed(count) => {
-            format!("windowed ({} where a later transaction might contradict what was forgotten)", units::counted(count as usize, "place"))
+            format!(
+                "windowed ({} where a later transaction might contradict what was forgotten)",
+                units::counted(count as usize, "place")
+            )
         }
         Way::Whole => "all transactions together".to_owned(),
         Way::Follows(level, 0) => format!("follows from {level}, exact"),
-        Way::Follows(level, count) => format!("follows from {level}, windowed ({})", units::counted(count as usize, "place")),
+        Way::Follows(level, count) => {
+            format!("follows from {level}, windowed ({})", units::counted(count as usize, "place"))
+        }
     }
 }
 
