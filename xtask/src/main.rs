@@ -8,7 +8,10 @@ mod browser;
 mod engines;
 mod fuzz;
 mod licences;
+mod mutants;
+mod package;
 mod run;
+mod sarif;
 mod services;
 mod soak;
 mod test;
@@ -30,8 +33,11 @@ The project's chores.
   cargo xtask fuzz [TARGET ...]       the fuzz targets with AddressSanitizer, where a nightly toolchain is
       --executions N                    inputs for each target (1,000,000 unless told)
       --seconds S                       or until so many seconds have passed for each
+  cargo xtask mutants [--only N,N]    small errors in the engine, one after the other: do the tests notice?
+  cargo xtask package                 the crates as packages, and programs that use them
   cargo xtask licences                only the licence check
   cargo xtask browser                 headless Chromium and axe-core, for the tests of the HTML report
+  cargo xtask sarif                   the schema of SARIF and a validator, for the tests of the reports for CI
   cargo xtask wheel                   the Python package as a wheel, in target/wheels
       --test                            instead: its lints and tests, which `cargo xtask test` runs too
   cargo xtask services [start|stop|status|kill] [postgres|mariadb|galera|SERVER ...]
@@ -48,8 +54,11 @@ fn main() -> ExitCode {
         Some((&"bench", options)) => bench::run(options),
         Some((&"soak", options)) => soak::run(options),
         Some((&"fuzz", options)) => fuzz::run(options),
+        Some((&"mutants", options)) => mutants::run(options),
+        Some((&"package", [])) => package::run(),
         Some((&"licences", [])) => licences::check(true),
         Some((&"browser", [])) => browser::prepare(),
+        Some((&"sarif", [])) => sarif::prepare(),
         Some((&"wheel", [])) => wheel::run(),
         Some((&"wheel", ["--test"])) => wheel::test(&[]),
         Some((&"services", words)) => services::run(words),

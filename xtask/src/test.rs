@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use crate::run::{Done, cargo, expect_success, shown};
 use crate::services::Borrowed;
-use crate::{bench, browser, fuzz, licences, soak, wheel};
+use crate::{bench, browser, fuzz, licences, package, sarif, soak, wheel};
 
 /// Runs all of it.
 pub fn run() -> Done {
@@ -24,6 +24,7 @@ pub fn run() -> Done {
         let mut doc = cargo(&["doc", "--workspace", "--no-deps"]);
         expect_success(doc.env("RUSTDOCFLAGS", "-D warnings"))
     })?;
+    step("packages", package::run)?;
     let mut totals = Totals::default();
     step("tests", || run_tests(&mut totals))?;
     step("trust harness, two minutes", || soak::harness("dev", &["--minutes", "2"]))?;
@@ -37,6 +38,9 @@ pub fn run() -> Done {
 fn run_tests(totals: &mut Totals) -> Done {
     if let Err(why) = browser::prepare() {
         println!("the tests of the HTML report in a browser are left out, in whole or in part: {why}");
+    }
+    if let Err(why) = sarif::prepare() {
+        println!("SARIF is not validated against its schema: {why}");
     }
     let mut tests = cargo(&["test", "--workspace"]);
     if let Err(why) = Borrowed::possible() {

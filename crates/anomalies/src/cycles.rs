@@ -6,7 +6,10 @@
 //! cycles, and one of them is of a class at least as severe. So only walks that pass each transaction once are shown.
 //!
 //! Components of the product (linear) say in which parts of the graph a class can occur. There each edge that can be part
-//! of a cycle starts a search that goes no further than the best cycle so far. If the first searches find nothing for a
+//! of a cycle starts a search: first for cycles of the least length, then of up to four and eight edges, then of any
+//! length, and never further than the best cycle so far. Short ones are most of what there is, and a search that goes
+//! three edges far passes few nodes of a large component: with 2 % lost updates among 30,000 lists all classes take a
+//! third of the steps that searches of any length take. If the first searches find nothing for a
 //! single anti-dependency, reachability of 64 edges at a time says which of them have a cycle at all. After `STEPS` edges
 //! the best cycle so far is kept.
 
@@ -332,15 +335,31 @@ struct Hunt<'p> {
 }
 
 impl Hunt<'_> {
-    /// Searches until nothing shorter can be found or all steps are used; how many edges were tried.
+    /// Searches until nothing shorter can be found or all steps are used; how many edges were tried without a limit, or
+    /// need not be.
     fn run(&mut self, firsts: &[u32]) -> usize {
-        let part = self.search.part;
         let least = if self.search.automaton.shape == Shape::GNonadjacent { 4 } else { 2 };
+        for most in [least, 4, 8] {
+            let steps = self.steps / 4;
+            self.pass(firsts, (least, most), steps);
+            if self.best.is_some() {
+                return firsts.len();
+            }
+        }
+        self.pass(firsts, (least, u32::MAX), self.steps)
+    }
+
+    /// Searches for cycles of at most so many edges, and of the least length at best, until so many steps are used; how
+    /// many edges were tried. Once there is a cycle, all steps may be used for shorter ones.
+    fn pass(&mut self, firsts: &[u32], (least, limit): (u32, u32), steps: u64) -> usize {
+        let part = self.search.part;
+        let end = self.steps - steps;
         for (tried, &first) in firsts.iter().enumerate() {
             let most = match &self.best {
                 Some((length, _)) if *length <= least => return firsts.len(),
                 Some((length, _)) => length - 1,
-                None => u32::MAX,
+                None if self.steps <= end => return tried,
+                None => limit,
             };
             if self.steps == 0 {
                 return tried;

@@ -15,6 +15,8 @@ pub struct Assumptions {
     pub sequential_keys: bool,
     /// Each key is linearizable: versions are in the order of real time.
     pub linearizable_keys: bool,
+    /// Versions are in the order of the commits that the recording notes with its transactions (`commits`).
+    pub noted_commits: bool,
 }
 
 impl Assumptions {
@@ -24,6 +26,7 @@ impl Assumptions {
             (self.linearizable_keys, "linearizable-keys"),
             (self.sequential_keys, "sequential-keys"),
             (self.writes_follow_reads, "wfr-keys"),
+            (self.noted_commits, "commit-order"),
         ];
         named.into_iter().filter(|&(is_assumed, _)| is_assumed).map(|(_, name)| name)
     }

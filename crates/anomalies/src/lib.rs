@@ -10,6 +10,7 @@
 //! does, and where two orders are possible there is no edge. What Elle's names of models mean is in `lattice`.
 
 mod class;
+mod commits;
 mod cycles;
 mod direct;
 mod facts;

@@ -2,7 +2,7 @@
 //!
 //! *Lists*: the longest list that a committed transaction read is the order; committed appends that it does not contain
 //! come after it. *Recorded versions*: the order of their numbers. *Registers*: the initial state comes first, and each
-//! named assumption adds an order. Only neighbours become edges, so the graph is linear in the history, except that the
+//! named assumption adds an order: also that of commits which the recording notes. Only neighbours become edges, so the graph is linear in the history, except that the
 //! readers of a version of a register are linked to all versions that directly follow it.
 
 use history::{History, KeyId, OpId, Outcome, TxnId, ValueId};
@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::Search;
 use crate::class::Tier;
+use crate::commits;
 use crate::facts::{Assumptions, Facts, Version};
 use crate::graph::{Graph, Kind};
 
@@ -112,6 +113,9 @@ impl Versions {
                         successors.push((pair[0].last(), pair[1].first()));
                     }
                 }
+            }
+            if assumptions.noted_commits {
+                order_by_commits(history, of_key, successors);
             }
             if assumptions.linearizable_keys {
                 order_by_time(history, of_key, successors);
@@ -286,6 +290,15 @@ fn touches(history: &History, facts: &Facts<'_>) -> Vec<Touch> {
     let mut touches: Vec<Touch> = by.into_iter().map(touch).collect();
     touches.sort_unstable_by_key(|touch| (touch.key, touch.txn));
     touches
+}
+
+/// The order of the commits that the recording notes; equal ones are not ordered.
+fn order_by_commits(history: &History, touches: &[Touch], successors: &mut Vec<(Version, Version)>) {
+    let noted = |touch: &Touch| Some((commits::position(history, touch.txn)?, Some(touch.written?)));
+    let mut placed: Vec<(i64, Version)> = touches.iter().filter_map(noted).collect();
+    placed.sort_unstable();
+    let later = placed.windows(2).filter(|pair| pair[0].0 < pair[1].0);
+    successors.extend(later.map(|pair| (pair[0].1, pair[1].1)));
 }
 
 /// Of the transactions that ended before one began, those after which no other of them ran as a whole.

@@ -5,8 +5,8 @@
 
 use std::time::Instant;
 
-use certify::{Certificate, Fingerprint, Level, Lit, Node, Rule, Source, Step, check, read, write};
 use history::{Builder, History, InitialState, KeyId, OpId, Outcome, SessionId, TxnId, TxnTimes, ValueId};
+use isoscope_certify::{Certificate, Fingerprint, Level, Lit, Node, Rule, Source, Step, check, read, write};
 
 const TXNS: u32 = 1_000_000;
 const SESSIONS: u32 = 100;

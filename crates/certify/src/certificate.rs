@@ -87,8 +87,8 @@ pub enum Atom {
     ReadFrom(ReadId, Source),
     /// A transaction of unknown outcome committed.
     In(TxnId),
-    /// Of the alternatives of what a transaction with predicates did to a key, this one is true; see
-    /// [`index::RowEffects`].
+    /// Of the alternatives of what a transaction with predicates did to a key, this one is true
+    /// (`docs/certificates.md` defines and numbers them).
     Took(TxnId, KeyId, u32),
 }
 

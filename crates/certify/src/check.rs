@@ -1,14 +1,13 @@
 //! The checker: replays a certificate against the history it speaks of.
 //!
-//! It shares no code with the engines, except for the effects of predicates (`index::RowEffects`) in derivations, and
-//! does not use their index. A certificate for "holds" costs one pass over the
+//! It shares no code with the engines and does not use their index. A certificate for "holds" costs one pass over the
 //! order and over the operations (a real-time level O(1) more per event); one for "violated" costs the literals it
 //! lists, times a logarithm. A million transactions of eight operations take 1.1 s, a derivation of two million steps
 //! 4.9 s (`examples/measure.rs`, on a busy machine).
 
 use history::History;
-use index::Scope;
 
+use crate::effects::Scope;
 use crate::{Certificate, Flaw, Level, Rule, Step, observe, orders, replay, rules, times};
 
 /// Checks that a certificate proves its verdict for this history and level.

@@ -19,8 +19,8 @@ use std::collections::BTreeMap;
 use history::{
     Datum, History, KeyId, Op, OpId, Predicate, PredicateRead, PredicateWrite, RangeRead, Row, TxnId, ValueId,
 };
-use index::Content;
 
+use crate::effects::Content;
 use crate::observe::{EverWritten, live_ops};
 use crate::{Core, Flaw, Place};
 

@@ -4,8 +4,8 @@
 //! row, which look at all writes of their key.
 
 use history::{History, InitialDefault, KeyId, Op, OpId, Outcome, TxnId, ValueId};
-use index::{Alternative, RowEffects};
 
+use crate::effects::{Alternative, RowEffects};
 use crate::lists::Appenders;
 use crate::observe::{EverWritten, Held, Look, Observer, Seen, live_ops, writes};
 use crate::{Flaw, ReadId, Source};
@@ -167,7 +167,7 @@ impl<'h> Facts<'h> {
         for number in contents {
             let content = self.effects.content(number);
             let value = content.value(self.history);
-            let held = Held { value, is_dead: content.is_dead };
+            let held = Held { value, is_dead: content.is_dead() };
             let (txn, key) = (effect.txn, effect.key);
             self.writes.push(Write {
                 txn,

@@ -102,7 +102,7 @@ impl Level {
     }
 
     /// The skew with which real time puts whoever ended before another began before it, if it does: then what a
-    /// transaction can have seen of a row is limited (see [`index::Scope`]).
+    /// transaction can have seen of a row is limited.
     pub const fn window(&self) -> Option<i64> {
         match self.real_time {
             RealTime::Strict | RealTime::AllButBegins => Some(self.clock_skew),

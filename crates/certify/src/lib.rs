@@ -1,4 +1,4 @@
-//! Certificates for verdicts, and a checker that shares no code with the engines (but for the effects of predicates).
+//! Certificates for verdicts, and a checker that shares no code with the engines.
 //!
 //! A certificate is the whole argument for an answer, in terms of the history alone: for "holds" a total order of
 //! events that explains every read, for "violated" a derivation of the empty clause from the rules of the level.
@@ -7,6 +7,7 @@
 mod certificate;
 mod check;
 mod clause;
+mod effects;
 mod execution;
 mod facts;
 mod fingerprint;

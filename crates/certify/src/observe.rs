@@ -4,8 +4,8 @@
 //! taken as a read of each known key between its bounds.
 
 use history::{Datum, History, KeyId, Op, OpId, Outcome, PredicateRead, RangeRead, Row, TxnId, ValueId};
-use index::{RowEffects, Scope};
 
+use crate::effects::{RowEffects, Scope, refusal};
 use crate::{Flaw, Level, Place};
 
 /// What a key holds: a value, or nothing but perhaps the mark of a delete.
@@ -327,11 +327,7 @@ pub(crate) fn effects(history: &History, scope: &Scope<'_>) -> Result<RowEffects
     if !keys.iter().all(is_key) || !keys.is_sorted_by(|left, right| left < right) {
         return Err(Flaw::new(Place::Whole, "its keys are no keys of the history, ascending"));
     }
-    let effects = RowEffects::of(history, scope);
-    match effects.refused() {
-        Some(op) => Err(unsupported_predicate(op)),
-        None => Ok(effects),
-    }
+    RowEffects::of(history, scope).map_err(unsupported_predicate)
 }
 
 fn unsupported_predicate(op: OpId) -> Flaw {
@@ -341,7 +337,7 @@ fn unsupported_predicate(op: OpId) -> Flaw {
 /// Certificates do not speak of lists at levels that do not say what becomes of two appends, nor of predicates without
 /// a meaning.
 pub(crate) fn refuse_unsupported(history: &History, level: &Level) -> Result<(), Flaw> {
-    if let Some(op) = RowEffects::refusal(history) {
+    if let Some(op) = refusal(history) {
         return Err(unsupported_predicate(op));
     }
     match first_list_under_prefix(history, level) {

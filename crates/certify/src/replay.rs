@@ -5,8 +5,8 @@
 //! request so far is enough, since only it can come too late for a response.
 
 use history::{History, InitialDefault, KeyId, Op, Outcome, TxnId};
-use index::RowEffects;
 
+use crate::effects::{RowEffects, is_by_predicate};
 use crate::execution::Execution;
 use crate::observe::{Observer, Seen, has_lists_under_prefix, live_ops, refuse_unsupported, writes};
 use crate::rows::Rows;
@@ -42,7 +42,6 @@ pub(crate) fn check(
 /// Replays with the store that is made for the kind of history: of rows where there are predicates, or of values.
 fn replay_one_kind(history: &History, level: &Level, places: &Places, order: &[Node]) -> Result<(), Flaw> {
     refuse_unsupported(history, level)?;
-    let is_by_predicate = |op: &Op<'_>| matches!(op, Op::PredicateRead(_) | Op::PredicateWrite(_));
     if history.has_predicates() && live_ops(history).any(|(.., op)| is_by_predicate(&op)) {
         return replay_rows(history, level, places, order);
     }

@@ -5,8 +5,8 @@
 //! commit. Costs a look at every row for each predicate.
 
 use history::{Datum, History, KeyId, Op, OpId, Predicate, RecordedPredicate, Row, TxnId, ValueId};
-use index::Content;
 
+use crate::effects::Content;
 use crate::{Flaw, Place};
 
 /// What a transaction wrote: keys with what they hold from then on.

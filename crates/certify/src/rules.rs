@@ -4,9 +4,9 @@
 //! added, and must be there where the clause is false without it.
 
 use history::{History, KeyId, OpId, TxnId};
-use index::RowEffects;
 
 use crate::clause::Clause;
+use crate::effects::RowEffects;
 use crate::facts::{Facts, Read};
 use crate::notation::LitText;
 use crate::propagate::Propagator;

@@ -1,7 +1,7 @@
 //! Certificates written by hand: those that prove something pass, and each way to spoil one is named.
 
-use certify::{Document, Fingerprint, Level, check, read};
 use history::History;
+use isoscope_certify::{Document, Fingerprint, Level, check, read};
 
 fn history(text: &str) -> History {
     formats::notation::parse(text).unwrap()
@@ -11,8 +11,8 @@ fn history(text: &str) -> History {
 fn document(history: &History, level: &Level, argument: &str) -> Document {
     let mut text = Vec::new();
     let (order, committed_unknown) = (Vec::new(), Vec::new());
-    let empty = certify::Certificate::Holds { order, committed_unknown };
-    certify::write(&empty, level, Fingerprint::of(history), &mut text).unwrap();
+    let empty = isoscope_certify::Certificate::Holds { order, committed_unknown };
+    isoscope_certify::write(&empty, level, Fingerprint::of(history), &mut text).unwrap();
     let text = String::from_utf8(text).unwrap();
     let (head, _) = text.split_once(" \"verdict\"").unwrap();
     read(format!("{head} {argument}}}").as_bytes()).unwrap()
@@ -180,7 +180,7 @@ fn real_time_counts_beyond_the_skew() {
         let expected = format!("level: the clock skew is {skew}, and must be from 0 to 2305843009213693951");
         fails(&history, exact.with_clock_skew(skew), &holds("t1 t0", ""), &expected);
     }
-    let senseless = Level { core: certify::Core::Snapshot, ..exact };
+    let senseless = Level { core: isoscope_certify::Core::Snapshot, ..exact };
     fails(&history, senseless, &holds("b1 c1 b0 c0", ""), "level: real time Strict has no meaning");
 }
 

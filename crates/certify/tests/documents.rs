@@ -1,7 +1,7 @@
 //! Certificates as text: what the documentation shows passes, and any bytes give a document or an error.
 
-use certify::{Error, Fingerprint, read};
 use history::History;
+use isoscope_certify::{Error, Fingerprint, read};
 
 const DOCUMENTATION: &str = include_str!("../../../docs/certificates.md");
 
@@ -28,7 +28,8 @@ fn the_certificates_of_the_documentation_pass_and_come_out_as_they_are_written()
         let document = read(text.as_bytes()).unwrap();
         document.check(&history).unwrap();
         let mut written = Vec::new();
-        certify::write(&document.certificate, &document.level, document.history, &mut written).unwrap();
+        isoscope_certify::write(&document.certificate, &document.level, document.history, &mut written)
+            .unwrap();
         assert_eq!(String::from_utf8(written).unwrap(), text);
     }
 }

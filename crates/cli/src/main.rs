@@ -16,6 +16,7 @@ mod progress;
 mod refused;
 mod report;
 mod screen;
+mod shares;
 mod terminal;
 mod watch;
 

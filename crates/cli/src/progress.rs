@@ -116,6 +116,10 @@ impl Monitor for Watched<'_> {
         self.limits.reached()
     }
 
+    fn time_left(&self) -> Option<Duration> {
+        self.limits.time_left()
+    }
+
     fn memory_bytes(&self) -> Option<u64> {
         self.limits.memory_bytes()
     }

@@ -486,8 +486,8 @@ fn a_level_of_ones_own() {
 
           violated   own: contradiction, 2 transactions
 
-          T1 comes before the initial state: T2 read y from the initial state, although T1 wrote y too and was visible to T2 (T2 read x from it)
-          but nothing comes before the initial state, so T1 cannot
+          T2 read y as it was at the beginning and missed what T1 wrote, although T1 was visible to T2 (T2 read x from it)
+          so T2 should have seen what T1 wrote
         --- exit 1
     "#]].assert_eq(&folder.run("check h.txt --level own.iso"));
     expect![[r#"
@@ -718,8 +718,8 @@ fn a_level_without_an_engine_is_decided_by_its_definition_where_the_history_is_s
 
               violated   read-committed: contradiction, 2 transactions
 
-              T1 comes before the initial state: T2 read y from the initial state, although T1 wrote y too and was visible to T2 (T2 had read x from it before)
-              but nothing comes before the initial state, so T1 cannot
+              T2 read y as it was at the beginning and missed what T1 wrote, although T1 was visible to T2 (T2 had read x from it before)
+              so T2 should have seen what T1 wrote
             --- exit 1
         "#]],
     );
@@ -856,8 +856,8 @@ fn further_levels_of_the_library_are_decided_by_name() {
                          chances: 0 lost updates, 0 read skews, 0 write skews
               violated   read-your-writes, pram: contradiction, 2 transactions
 
-              T1 comes before the initial state: T2 read x from the initial state, although T1 wrote x too and was visible to T2 (T1 is earlier in the session of T2)
-              but nothing comes before the initial state, so T1 cannot
+              T2 read x as it was at the beginning and missed what T1 wrote, although T1 was visible to T2 (T1 is earlier in the session of T2)
+              so T2 should have seen what T1 wrote
             --- exit 1
         "#]],
     );

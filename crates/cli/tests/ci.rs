@@ -2,6 +2,10 @@
 
 mod common;
 
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
 use common::Folder;
 use serde_json::Value;
 
@@ -17,10 +21,41 @@ fn read(folder: &Folder, name: &str) -> String {
     std::fs::read_to_string(folder.file(name)).unwrap()
 }
 
+/// Validates a log against the schema of SARIF 2.1.0, which `cargo xtask sarif` fetches with a validator; without them
+/// this part is left out.
+fn assert_valid(text: &str) {
+    const SCRIPT: &str = "const Ajv = require('ajv').default, formats = require('ajv-formats').default; \
+        const ajv = new Ajv({strict: false, allErrors: true}); formats(ajv); \
+        const validate = ajv.compile(JSON.parse(require('fs').readFileSync('schema.json', 'utf8'))); \
+        const log = JSON.parse(require('fs').readFileSync(0, 'utf8')); \
+        if (!validate(log)) { console.log(JSON.stringify(validate.errors)); process.exit(1); }";
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/sarif");
+    if !folder.join("schema.json").exists() || !folder.join("node_modules/ajv").exists() {
+        println!("the schema of SARIF is not there (cargo xtask sarif): the log was not validated");
+        return;
+    }
+    let mut node = Command::new("node");
+    node.args(["-e", SCRIPT]).current_dir(folder).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut node = node.spawn().expect("node, with which the validator was installed");
+    node.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let output = node.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}\n{text}", String::from_utf8_lossy(&output.stdout));
+}
+
+#[test]
+fn the_validator_refuses_what_the_schema_does_not_allow() {
+    if !Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/sarif/node_modules/ajv").exists() {
+        return;
+    }
+    let refused = std::panic::catch_unwind(|| assert_valid(r#"{"version":"2.1.0","runs":[{"results":[]}]}"#));
+    assert!(refused.is_err(), "a run without a tool was accepted");
+}
+
 /// The fields that SARIF 2.1.0 requires (sections 3.13 to 3.49), with their types, and those that GitHub's code scanning
 /// asks for.
 fn check_sarif(text: &str) -> Vec<Value> {
     let log: Value = serde_json::from_str(text).unwrap();
+    assert_valid(text);
     assert_eq!(log["version"], "2.1.0");
     assert!(log["$schema"].as_str().unwrap().contains("sarif-2.1.0"));
     let [run] = &log["runs"].as_array().unwrap()[..] else { panic!("{log}") };

@@ -24,6 +24,11 @@ fn explain() {
     check("docs/explain.md");
 }
 
+#[test]
+fn engine() {
+    check("docs/engine.md");
+}
+
 fn check(name: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
     let text = std::fs::read_to_string(&path).unwrap();

@@ -474,6 +474,40 @@ fn assumptions_are_repeated() {
 }
 
 #[test]
+fn commits_that_a_recording_notes_order_versions_on_request() {
+    let text = "{:type :ok :process 0 :f :txn :txn-info {:commit-ts 20} :value [[:w :x 1] [:w :y 1]]}\n\
+        {:type :ok :process 1 :f :txn :transaction-order 10 :value [[:r :y 1] [:w :x 2]]}\n";
+    let folder = Folder::with(&[("tidb.edn", text)]);
+    let plain = folder.run("elle -m rw-register -c read-committed tidb.edn");
+    assert!(plain.contains("true"), "{plain}");
+    expect![[r#"
+        {:also-not #{}, :assumptions ["commit-order"], :valid? false}
+    "#]]
+    .assert_eq(
+        &folder.run("elle -m rw-register -c read-committed --assume commit-order --output edn tidb.edn"),
+    );
+}
+
+#[test]
+fn guarantees_of_sessions_are_decided() {
+    let text = "{:type :ok :process 0 :f :txn :value [[:append :x 1]]}\n\
+        {:type :ok :process 1 :f :txn :value [[:r :x [1]]]}\n\
+        {:type :ok :process 1 :f :txn :value [[:r :x []]]}\n";
+    let folder = Folder::with(&[("back.edn", text)]);
+    for (model, answer) in [
+        ("monotonic-reads", "false"),
+        ("PRAM", "false"),
+        ("causal", "false"),
+        ("read-your-writes", "true"),
+        ("monotonic-writes", "true"),
+        ("writes-follow-reads", "true"),
+    ] {
+        let shown = folder.run(&format!("elle -m list-append -c {model} back.edn"));
+        assert!(shown.contains(&format!("back.edn \t {answer}\n")), "{model}: {shown}");
+    }
+}
+
+#[test]
 fn a_folder_gets_sentences_pictures_and_a_report() {
     let folder = Folder::with(&[("fork.edn", LONG_FORK), ("hidden.edn", HIDDEN)]);
     folder.run("elle -m list-append --directory fork fork.edn");

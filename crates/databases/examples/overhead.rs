@@ -10,9 +10,9 @@
 
 use std::time::{Duration, Instant};
 
-use databases::{Answer, Database, Failure, Session, Setting, Statement, Table, Url, open};
 use drive::random::Random;
 use history::Datum;
+use isoscope_databases::{Answer, Database, Failure, Session, Setting, Statement, Table, Url, open};
 use record::{Recorder, SessionRecorder};
 
 const KEYS: u64 = 1000;

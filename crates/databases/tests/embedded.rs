@@ -2,7 +2,7 @@
 
 mod suite;
 
-use databases::FailureKind;
+use isoscope_databases::FailureKind;
 use suite::*;
 
 #[test]
@@ -40,7 +40,7 @@ fn redb() {
     check_serializable(&*database);
 }
 
-fn check_serializable(database: &dyn databases::Database) {
+fn check_serializable(database: &dyn isoscope_databases::Database) {
     assert_ne!(database.describe().version, "unknown");
     let setting = default_setting(database);
     check_statements(database, &setting, "statements");
@@ -97,7 +97,7 @@ fn a_program_that_ends_is_a_lost_connection() {
     let ends = |count: usize| format!("exec:sh -c 'head -n {count} {path}; head -n {count} >/dev/null'");
     let ended = suite::database(&ends(3));
     let setting = default_setting(&*ended);
-    ended.prepare(&[databases::Table::of_integers("t", [(1, 0)])]).unwrap();
+    ended.prepare(&[isoscope_databases::Table::of_integers("t", [(1, 0)])]).unwrap();
     let mut session = ended.connect(0).unwrap();
     session.begin(&setting).unwrap();
     let failure = session.commit().unwrap_err();
@@ -110,7 +110,8 @@ fn a_program_that_ends_is_a_lost_connection() {
 #[test]
 fn a_program_that_is_none_is_refused() {
     for url in ["exec:", "exec:/no/such/program", "exec:echo hello", "exec:echo {}", "exec:sh 'x"] {
-        let failure = databases::open(&[databases::Url::parse(url).unwrap()]).err().unwrap();
+        let failure =
+            isoscope_databases::open(&[isoscope_databases::Url::parse(url).unwrap()]).err().unwrap();
         assert!(matches!(failure.kind, FailureKind::Refused | FailureKind::Lost), "{url}: {failure}");
     }
 }

@@ -7,7 +7,7 @@ mod suite;
 use suite::*;
 
 /// Everything at a setting; updates are never lost, and writes can be skewed or not.
-fn check_at(database: &dyn databases::Database, name: &str, has_write_skew: bool) {
+fn check_at(database: &dyn isoscope_databases::Database, name: &str, has_write_skew: bool) {
     assert_ne!(database.describe().version, "unknown");
     let setting = setting(database, name);
     check_statements(database, &setting, "statements");
@@ -65,6 +65,7 @@ fn turso_with_a_write_ahead_log() {
         check_at(&*database, name, false);
     }
     check_urls("turso");
-    let said = databases::open(&[databases::Url::parse("turso:/tmp/x?mode=delete").unwrap()]);
+    let said =
+        isoscope_databases::open(&[isoscope_databases::Url::parse("turso:/tmp/x?mode=delete").unwrap()]);
     assert!(said.err().unwrap().message.contains("mvcc or wal"));
 }

@@ -6,7 +6,7 @@ mod suite;
 
 use std::time::{Duration, Instant};
 
-use databases::{Database, FailureKind, Url, open};
+use isoscope_databases::{Database, FailureKind, Url, open};
 use suite::*;
 
 /// The server that a variable names, as both nodes of a database.

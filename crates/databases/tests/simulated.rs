@@ -2,8 +2,8 @@
 
 mod suite;
 
-use databases::{FailureKind, Statement, Url, open, simulated_promise};
 use history::{Bound, Datum};
+use isoscope_databases::{FailureKind, Statement, Url, open, simulated_promise};
 use suite::*;
 
 #[test]
@@ -38,7 +38,7 @@ fn a_level_in_the_url_is_the_only_setting() {
     let database = database("sim:snapshot");
     let names: Vec<_> = database.settings().into_iter().map(|setting| setting.name).collect();
     assert_eq!(names, ["snapshot"]);
-    let other = databases::Setting { name: "serial".into(), is_default: false };
+    let other = isoscope_databases::Setting { name: "serial".into(), is_default: false };
     assert_eq!(database.connect(0).unwrap().begin(&other).unwrap_err().kind, FailureKind::Refused);
 }
 

@@ -30,7 +30,7 @@ pub use presets::{PRESETS, Preset, preset};
 pub use store::{INITIAL_STAMP, Replication, Store, Version, View};
 pub use workload::{Planned, Workload};
 
-use history::{History, TxnId};
+use history::{History, SessionId, TxnId};
 
 /// Runs the simulation and gives back what the clients saw.
 pub fn generate(config: &Config) -> Result<History, ConfigError> {
@@ -40,7 +40,29 @@ pub fn generate(config: &Config) -> Result<History, ConfigError> {
 /// Runs the simulation and gives back what the clients saw, and what really happened.
 pub fn run(config: &Config) -> Result<Run, ConfigError> {
     config.check()?;
-    Ok(engine::Engine::new(config).run())
+    Ok(engine::Engine::new(config, false).run())
+}
+
+/// Runs the simulation and hands out what the clients saw in parts, in memory that does not grow; the same history as
+/// that of [`generate`].
+///
+/// # Errors
+/// If the configuration makes no sense; what the receiver refuses is in the inner result.
+pub fn stream<E>(
+    config: &Config,
+    take: &mut dyn FnMut(&Part) -> Result<(), E>,
+) -> Result<Result<(), E>, ConfigError> {
+    config.check()?;
+    Ok(engine::Engine::new(config, true).stream(take))
+}
+
+/// Some transactions of a simulation, in a history with all its sessions.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The transactions.
+    pub history: History,
+    /// The session of each, in the order in which they ended at the store.
+    pub sessions: Vec<SessionId>,
 }
 
 /// A finished simulation.

@@ -22,6 +22,9 @@ pub enum Anomaly {
     SessionCycle,
     /// As G1c, but the circle needs real time.
     RealTimeCycle,
+    /// A transaction saw or overwrote what was committed only after it had begun, or saw a commit and missed one that came
+    /// before it while both writers overlapped: a serial order may explain that, a snapshot does not.
+    LateSnapshot,
     /// A transaction overwrote a version of a key that it had not seen, after reading an earlier one.
     LostUpdate,
     /// A transaction saw a part of what another wrote.
@@ -67,6 +70,7 @@ impl Anomaly {
             Self::CircularInformationFlow => "circular information flow",
             Self::SessionCycle => "cycle with session order",
             Self::RealTimeCycle => "cycle with real time",
+            Self::LateSnapshot => "late snapshot",
             Self::LostUpdate => "lost update",
             Self::FracturedRead => "fractured read",
             Self::ReadSkew => "read skew",
@@ -111,6 +115,7 @@ impl Anomaly {
             Self::WriteCycle => "transactions mixed their writes",
             Self::CircularInformationFlow => "transactions saw each other's writes",
             Self::SessionCycle | Self::RealTimeCycle => "a read came before its write",
+            Self::LateSnapshot => "snapshots were taken after their transactions had begun",
             Self::LostUpdate => "updates were lost",
             Self::FracturedRead => "transactions were seen in part",
             Self::ReadSkew => "reads mixed two states",
@@ -145,6 +150,10 @@ impl Anomaly {
             }
             Self::SessionCycle | Self::RealTimeCycle => {
                 "A transaction used a result that was produced only after it had ended."
+            }
+            Self::LateSnapshot => {
+                "What a transaction used was not all there at one moment before it began: something was committed only \
+                 later, or something that was committed earlier is missing."
             }
             Self::LostUpdate => {
                 "One of two updates of the same row vanished: a counter misses an increment, a balance misses a payment."
@@ -211,6 +220,7 @@ impl Anomaly {
         let (sessions, real_time) = (count(EdgeKind::So), count(EdgeKind::Rt));
         let dependencies = count(EdgeKind::Wr) + count(EdgeKind::Ww);
         match count(EdgeKind::Rw) {
+            0 | 1 if cycle.iter().any(|edge| is_overlap(terms, edge)) => Self::LateSnapshot,
             1.. if cycle.iter().any(|edge| misses_by_predicate(terms, edge)) => match cycle.len() {
                 2 if count(EdgeKind::Rw) == 2 => Self::PredicateWriteSkew,
                 _ => Self::Phantom,
@@ -297,6 +307,14 @@ fn finding_meaning(kind: FindingKind) -> &'static str {
 fn misses_by_predicate(terms: &Terms<'_>, edge: &Edge) -> bool {
     let is_predicate = |op: OpId| matches!(terms.history.op(op), Op::RangeRead(_) | Op::PredicateRead(_));
     edge.kind == EdgeKind::Rw && edge.read.is_some_and(is_predicate)
+}
+
+/// Whether real time says of an edge only that the first transaction had begun or ended when the second, which it
+/// overlapped, asked to commit.
+fn is_overlap(terms: &Terms<'_>, edge: &Edge) -> bool {
+    let (EdgeKind::Rt, Some(from), Some(to)) = (edge.kind, edge.from, edge.to) else { return false };
+    let times = |txn| terms.history.times(txn);
+    !matches!((times(from).end(), times(to).start()), (Some(end), Some(start)) if end < start)
 }
 
 /// A writer, a reader of what it wrote, and later in that reader's session one that misses the same write.

@@ -13,8 +13,8 @@ use std::path::Path;
 use std::time::Instant;
 use std::{env, fs};
 
-use formats::{Format, Input, ReadOptions, WriteOptions, read, write_to_path};
 use history::{Builder, History, InitialState, Outcome, ValueId};
+use isoscope_formats::{Format, Input, ReadOptions, WriteOptions, read, write_to_path};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = env::args().skip(1).collect();

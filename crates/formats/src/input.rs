@@ -132,13 +132,25 @@ pub(crate) fn open<'a>(
             let decoder = flate2::read::MultiGzDecoder::new(buffered);
             Ok(Source::new(name, decoder, options).decompressed(count))
         }
+        #[cfg(feature = "zstd")]
         [0x28, 0xb5, 0x2f, 0xfd] => {
             let decoder = zstd::stream::read::Decoder::new(counted(whole));
             let decoder = decoder.map_err(|error| Error::io(name, &error))?;
             Ok(Source::new(name, decoder, options).decompressed(count))
         }
+        #[cfg(not(feature = "zstd"))]
+        [0x28, 0xb5, 0x2f, 0xfd] => Err(Error::io(name, &without_zstd())),
         _ => Ok(Source::new(name, whole, options)),
     }
+}
+
+/// The error of a build that leaves out the feature `zstd`.
+#[cfg(not(feature = "zstd"))]
+pub(crate) fn without_zstd() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::Unsupported,
+        "compressed by zstd, which this program was built without (feature `zstd` of isoscope-formats)",
+    )
 }
 
 /// Counts the bytes that are taken from a stream.
@@ -252,6 +264,7 @@ fn first_number(stem: &str) -> u64 {
 mod tests {
     use super::*;
 
+    #[cfg(feature = "zstd")]
     #[test]
     fn a_small_file_that_becomes_a_large_one_is_refused_unless_the_bound_is_lifted() {
         let lines = "\n".repeat(16 << 20);

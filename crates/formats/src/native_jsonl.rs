@@ -15,12 +15,14 @@
 mod datum;
 mod encode;
 mod flat_row;
+mod follow;
 mod json;
 mod line;
 mod ops;
 mod read;
 mod write;
 
+pub use follow::{Batch, LineReader, in_line_order};
 pub use line::{RecordedRow, TxnLine};
 pub use write::NativeWriter;
 

@@ -29,7 +29,7 @@ use parse::Parser;
 /// The history that a text in the notation describes.
 ///
 /// ```
-/// let history = formats::notation::parse("
+/// let history = isoscope_formats::notation::parse("
 ///     a: r(x)=0 w(y)=1
 ///     b: r(y)=0 w(x)=1   abort
 /// ").unwrap();

@@ -93,6 +93,9 @@ fn write_compressed<T>(
             encoder.finish()?;
             Ok(written)
         }
+        #[cfg(not(feature = "zstd"))]
+        Some("zst") => Err(crate::input::without_zstd().into()),
+        #[cfg(feature = "zstd")]
         Some("zst") => {
             let mut encoder = zstd::stream::write::Encoder::new(out, 0)?;
             let written = write(&mut encoder)?;

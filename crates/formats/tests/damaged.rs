@@ -9,8 +9,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use formats::{Format, ReadOptions, WriteOptions, detect, read_bytes, read_from, write_to};
 use history::History;
+use isoscope_formats::{Format, ReadOptions, WriteOptions, detect, read_bytes, read_from, write_to};
 
 /// What the process may hold while it reads files of a few hundred bytes.
 const MOST_BYTES: usize = 64 << 20;
@@ -164,11 +164,11 @@ fn a_bomb_ends_at_the_limit() {
     let options = ReadOptions::default().with_memory_limit(1 << 20);
     for bomb in [gzip(&lines), zstd(&lines)] {
         let error = read_bytes("bomb", &bomb, &options).unwrap_err();
-        assert_eq!(error.kind(), formats::ErrorKind::Limit, "{error}");
+        assert_eq!(error.kind(), isoscope_formats::ErrorKind::Limit, "{error}");
     }
     let long_line = gzip(&b"r".repeat(16 << 20));
     let error = read_bytes("bomb", &long_line, &options.with_format(Format::Polysi)).unwrap_err();
-    assert_eq!(error.kind(), formats::ErrorKind::Limit, "{error}");
+    assert_eq!(error.kind(), isoscope_formats::ErrorKind::Limit, "{error}");
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {

@@ -5,8 +5,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use formats::{Format, Input, ReadOptions, read};
 use history::Summary;
+use isoscope_formats::{Format, Input, ReadOptions, read};
 
 fn shared() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/histories");

@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use formats::{
+use history::History;
+use index::Index;
+use isoscope_formats::{
     ErrorKind, Format, Input, ReadOptions, Warning, WriteOptions, notation, read, read_bytes, write_to,
     write_to_path,
 };
-use history::History;
-use index::Index;
 
 const STRICT: WriteOptions = WriteOptions { lossy: false };
 const LOSSY: WriteOptions = WriteOptions { lossy: true };

@@ -6,7 +6,8 @@ fn times_that_run_backwards_are_refused_with_their_place() {
         transactions that overlap sessions of their own, or leave out times that are not known)";
     let refusal = |text: &str| {
         let error =
-            formats::read_bytes("file", text.as_bytes(), &formats::ReadOptions::default()).unwrap_err();
+            isoscope_formats::read_bytes("file", text.as_bytes(), &isoscope_formats::ReadOptions::default())
+                .unwrap_err();
         let error = error.to_string();
         assert!(error.ends_with(HINT), "{error}");
         error[..error.len() - HINT.len() - 1].to_owned()
@@ -45,8 +46,8 @@ fn times_that_run_backwards_are_refused_with_their_place() {
         log.extend_from_slice(&1u64.to_be_bytes());
         log.extend_from_slice(&time.to_be_bytes());
     }
-    let options = formats::ReadOptions::default().with_format(formats::Format::Cobra);
-    let error = formats::read_bytes("T1.log", &log, &options).unwrap_err().to_string();
+    let options = isoscope_formats::ReadOptions::default().with_format(isoscope_formats::Format::Cobra);
+    let error = isoscope_formats::read_bytes("T1.log", &log, &options).unwrap_err().to_string();
     assert!(
         error.starts_with("T1.log: byte 34: expected the commit response of T1 no earlier than"),
         "{error}"

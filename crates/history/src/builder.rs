@@ -6,8 +6,8 @@
 use crate::model::{OpColumns, OpKind, SideTables, TxnColumns};
 use crate::times::{NO_TIME, SessionClocks, pack};
 use crate::{
-    Backwards, Clock, Datum, History, InitialState, KeyId, Keys, Note, Op, OpId, OpTimes, Outcome,
-    PredicateRead, PredicateWrite, RangeRead, SessionId, TxnTimes, ValueId, Values,
+    Backwards, Clock, Datum, History, InitialDefault, InitialState, KeyId, Keys, Note, Op, OpId, OpTimes,
+    Outcome, PredicateRead, PredicateWrite, RangeRead, SessionId, TxnTimes, ValueId, Values,
 };
 
 /// Collects a history. Sessions are added first, then transactions with [`Builder::begin`], their operations, and
@@ -69,6 +69,24 @@ impl Builder {
         builder.session_names = history.session_names.clone();
         builder.session_count = history.session_count() as u32;
         builder
+    }
+
+    /// An empty builder for what comes next in the same recording: the same sessions, which go on where they are, and
+    /// the same initial value of all keys that have none of their own.
+    pub fn next_part(&self) -> Self {
+        let mut next = Self::new();
+        next.clock = self.clock;
+        next.session_count = self.session_count;
+        let name = |&name: &ValueId| next.values.intern(self.values.original(name));
+        next.session_names = self.session_names.iter().map(name).collect();
+        next.session_clocks = self.session_clocks.clone();
+        next.initial.default = match self.initial.default {
+            InitialDefault::Value(value) => {
+                InitialDefault::Value(next.values.intern(self.values.original(value)))
+            }
+            InitialDefault::UnknownButOne => InitialDefault::UnknownButOne,
+        };
+        next
     }
 
     /// Makes room for what the reader knows will come.

@@ -76,7 +76,7 @@ impl Asked {
     }
 
     /// Whether no level was named, which means all.
-    pub(crate) fn is_all(&self) -> bool {
+    pub fn is_all(&self) -> bool {
         self.shipped.is_empty() && self.own.is_empty() && !self.recorded
     }
 

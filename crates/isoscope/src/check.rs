@@ -16,6 +16,7 @@ use crate::monitor::{Monitor, Unlimited};
 use crate::question::{Question, consequence};
 use crate::skew::SkewReport;
 use crate::text;
+use crate::turns::Turns;
 use crate::witness::Witness;
 
 /// A question about a history: which levels, and how.
@@ -139,14 +140,14 @@ impl<'h> Check<'h> {
                 &made
             }
         };
-        let question = self.question(index, self.monitor.unwrap_or(&unlimited));
+        let turns = Turns::new(self.monitor.unwrap_or(&unlimited));
+        let question = self.question(index, &turns);
         let is_asked = |level: &LevelId| choice.engine.contains(level) || choice.weak.contains(level);
         let first = question.ask_first(self.first.iter().copied().filter(is_asked))?;
-        let mut answers = question.ask(&choice.engine, &first)?;
+        let mut answers = question.ask(&choice.engine, &choice.weak, &first)?;
         if self.skews {
             add_skews(&question, &mut answers)?;
         }
-        answers.extend(question.ask_texts(&choice.weak, &answers, &first)?);
         for level in &choice.own {
             question.monitor.stage(&format!("checking {}", level.name));
             let known: Vec<&Answer> = answers.iter().collect();
@@ -180,7 +181,7 @@ impl<'h> Check<'h> {
         Ok(Report { answers: shipped.chain(own).map(answer).collect(), not_asked: choice.not_asked })
     }
 
-    fn question<'q>(&self, index: &'q Index, monitor: &'q dyn Monitor) -> Question<'q>
+    fn question<'q>(&self, index: &'q Index, monitor: &'q Turns<'q>) -> Question<'q>
     where
         'h: 'q,
     {
@@ -240,12 +241,12 @@ impl<'h> Check<'h> {
         let mut told: Vec<&Answer> = Vec::new();
         let mut witnesses = Vec::new();
         for answer in answers.iter().filter(|answer| answer.decision == Decision::Violated) {
-            let is_told = told.iter().any(|known| known.explanation == answer.explanation);
-            if is_told || !is_weakest_violated(answer, answers) {
+            if !is_weakest_violated(answer, answers) || self.is_shown(answer, &mut witnesses)? {
                 continue;
             }
-            told.push(answer);
-            if !self.is_shown(answer, &mut witnesses)? {
+            let is_told = told.iter().any(|known| known.explanation == answer.explanation);
+            if !is_told {
+                told.push(answer);
                 witnesses.extend(self.witness(answer)?);
             }
         }

@@ -16,6 +16,7 @@ use verify::Limit;
 use crate::answer::{Answer, AskedLevel, Decision, Obstacle};
 use crate::error::Error;
 use crate::explanation::{Explanation, Line};
+use crate::monitor::Monitor;
 use crate::question::Question;
 use crate::units::counted;
 use history::visible;

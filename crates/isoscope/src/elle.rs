@@ -14,6 +14,7 @@ use index::{FindingKind, Index};
 use levels::LevelId;
 
 use crate::answer::{Answer, Decision};
+use crate::asked::Asked;
 use crate::check::Check;
 use crate::error::Error;
 use crate::monitor::Monitor;
@@ -133,13 +134,13 @@ impl ElleQuestion {
         }
         for &model in &self.models {
             let single = single_level(model, history);
-            let report = match (&single, level_of(model, history)) {
+            let report = match (single, asked_of(model, history)) {
                 (Some(level), _) => {
                     let single = single_operations(history);
-                    Check::new(&single).level(*level).monitor(monitor).skews(false).run()?
+                    Check::new(&single).level(level).monitor(monitor).skews(false).run()?
                 }
-                (None, Some(level)) => {
-                    Check::new(history).index(&index).level(level).monitor(monitor).skews(false).run()?
+                (None, Some(asked)) => {
+                    Check::new(history).index(&index).levels(asked).monitor(monitor).skews(false).run()?
                 }
                 (None, None) => {
                     answer.unknown.extend(why_unknown(model, answer.has_more));
@@ -230,8 +231,28 @@ fn single_level(model: Model, history: &History) -> Option<LevelId> {
     }
 }
 
+/// What is asked of the engine for a model: a level of the lattice, or one that has a text alone.
+pub fn asked_of(model: Model, history: &History) -> Option<Asked> {
+    if let Some(level) = level_of(model, history) {
+        return Some([level].into_iter().collect());
+    }
+    let mut asked = Asked::default();
+    asked.add_own([text_of(model)?.clone()]);
+    Some(asked)
+}
+
+/// The text by which a guarantee about sessions is decided.
+fn text_of(model: Model) -> Option<&'static spec::Level> {
+    let name = match model.name() {
+        "PRAM" => "pram",
+        name @ ("monotonic-reads" | "monotonic-writes" | "read-your-writes" | "writes-follow-reads") => name,
+        _ => return None,
+    };
+    spec::library::level(name)
+}
+
 /// The level by which the engine decides a model. Where there are no times, real time says nothing beyond sessions.
-pub fn level_of(model: Model, history: &History) -> Option<LevelId> {
+fn level_of(model: Model, history: &History) -> Option<LevelId> {
     let name = match model.name() {
         "PL-SS" if history.has_times() => "strict-serializable",
         "PL-SS" | "session-serializable" | "strong-session-serializable" => "session-serializable",
@@ -241,14 +262,7 @@ pub fn level_of(model: Model, history: &History) -> Option<LevelId> {
         "PL-SI" => "snapshot-isolation",
         "parallel-snapshot-isolation" => "parallel-si",
         "causal-cerone" | "causal" => "causal",
-        name @ ("prefix"
-        | "read-atomic"
-        | "update-atomic"
-        | "PRAM"
-        | "monotonic-reads"
-        | "monotonic-writes"
-        | "read-your-writes"
-        | "writes-follow-reads") => name,
+        name @ ("prefix" | "read-atomic" | "update-atomic") => name,
         _ => return None,
     };
     name.to_lowercase().parse().ok()

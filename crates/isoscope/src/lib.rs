@@ -38,11 +38,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! In the tests of a database, record what its clients see (feature `record`) and assert the level that it promises:
+//!
+//! ```should_panic
+//! // Two sessions read the same balance, and each wrote what it made of it.
+//! let recording = isoscope::parse("a: r(x)=0 w(x)=1\nb: r(x)=0 w(x)=2\n").expect("the notation is right");
+//! isoscope::assert_isolation(&recording, isoscope::LevelId::SnapshotIsolation);
+//! ```
+//!
 //! A level of your own is a text in the language of levels; [`Asked::add_own`] takes what [`spec::Spec::parse`] gives.
 //! Progress and interruption go through the trait [`Monitor`].
 
 mod answer;
 mod asked;
+mod assertion;
 mod chances;
 mod check;
 mod definition;
@@ -57,7 +66,9 @@ mod reasons;
 mod rewrite;
 mod skew;
 mod text;
+mod turns;
 pub mod units;
+pub mod watch;
 pub mod witness;
 pub mod workload;
 
@@ -66,10 +77,11 @@ use std::path::Path;
 pub use anomalies;
 pub use answer::{Answer, AskedLevel, Decision, Obstacle};
 pub use asked::{Asked, NotAsked};
+pub use assertion::assert_isolation;
 pub use certify;
 pub use chances::Chances;
 pub use check::{Check, Report};
-pub use elle::{ElleAnswer, ElleQuestion, level_of};
+pub use elle::{ElleAnswer, ElleQuestion, asked_of};
 pub use error::{Error, Refused};
 pub use explain::{Anomaly, EdgeKind};
 pub use explanation::{Explanation, Line};
@@ -78,6 +90,8 @@ pub use history::{self, History};
 pub use levels::{LevelId, UnknownLevel};
 pub use limits::Limits;
 pub use monitor::{Monitor, Unlimited};
+#[cfg(feature = "record")]
+pub use record;
 pub use rewrite::{single_operations, without_internal_reads};
 pub use skew::SkewReport;
 pub use spec;

@@ -177,6 +177,10 @@ impl Monitor for Limits {
         self.is_memory_reached().then_some(Limit::Memory)
     }
 
+    fn time_left(&self) -> Option<Duration> {
+        self.time.map(|limit| limit.saturating_sub(self.elapsed()))
+    }
+
     fn memory_bytes(&self) -> Option<u64> {
         self.memory.or(self.ceiling.filter(|&ceiling| ceiling < PLENTY))
     }

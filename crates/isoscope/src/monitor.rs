@@ -16,6 +16,11 @@ pub trait Monitor: Sync {
     /// The limit that is reached, if one is; the check then ends as undecided.
     fn reached(&self) -> Option<Limit>;
 
+    /// How long the check may still take, if that is limited; then levels take turns, and none takes all the time.
+    fn time_left(&self) -> Option<Duration> {
+        None
+    }
+
     /// The most memory that the process may hold, in bytes, if that is limited. The engine chooses what it keeps by it.
     fn memory_bytes(&self) -> Option<u64> {
         None

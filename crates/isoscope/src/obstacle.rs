@@ -4,6 +4,7 @@ use history::{InitialDefault, Op, OpId, PredicateRead, PredicateWrite};
 use spec::ConvertError;
 
 use crate::answer::Obstacle;
+use crate::monitor::Monitor;
 use crate::question::Question;
 use history::visible;
 

@@ -22,12 +22,13 @@ use crate::explanation::Explanation;
 use crate::limits;
 use crate::monitor::Monitor;
 use crate::obstacle;
+use crate::turns::Turns;
 
 /// Everything that answers depend on.
 pub(crate) struct Question<'h> {
     pub history: &'h History,
     pub index: &'h Index,
-    pub monitor: &'h dyn Monitor,
+    pub monitor: &'h Turns<'h>,
     /// Breaks ties.
     pub seed: u64,
     /// Which stages of the engine run.
@@ -65,75 +66,99 @@ impl Question<'_> {
         Ok(answers)
     }
 
-    /// Answers for levels that have an engine, in their order; `first` were answered before.
-    pub(crate) fn ask(&self, asked: &[LevelId], first: &[Answer]) -> Result<Vec<Answer>, Error> {
-        let mut answers = places_with(asked, first);
+    /// Answers for levels, in their order: those that have an engine, then those that are decided from their texts. `first`
+    /// were answered before. Where time is limited, levels take turns.
+    pub(crate) fn ask(
+        &self,
+        with_engine: &[LevelId],
+        by_text: &[LevelId],
+        first: &[Answer],
+    ) -> Result<Vec<Answer>, Error> {
+        let mut engine = Places::of(with_engine, first);
+        let mut texts = Places::of(by_text, first);
+        let mut is_asked_again = false;
+        self.monitor.limit();
         loop {
-            let batch = self.next_batch(asked, first, &mut answers);
-            if batch.is_empty() {
-                self.ask_again(&mut answers)?;
-                settle_undecided(first, &mut answers);
-                return Ok(answers.into_iter().flatten().collect());
+            self.ask_engine(&mut engine, &texts.known(first))?;
+            if !is_asked_again && !engine.has_open(self.monitor) {
+                self.ask_again(&mut engine)?;
+                is_asked_again = true;
             }
-            let names: Vec<_> = batch.iter().map(|&place| asked[place].name()).collect();
+            engine.settle(&texts.known(first));
+            self.ask_texts(&mut texts, &engine.known(first))?;
+            let open_count = engine.reopen(self.monitor) + texts.reopen(self.monitor);
+            match open_count {
+                0 => break,
+                1 => self.monitor.unlimit(),
+                _ => self.monitor.double(),
+            }
+        }
+        self.monitor.unlimit();
+        Ok(engine.answers.into_iter().chain(texts.answers).flatten().collect())
+    }
+
+    /// Answers for levels that have an engine; `known` are answers for other levels.
+    fn ask_engine(&self, places: &mut Places<'_>, known: &[&Answer]) -> Result<(), Error> {
+        loop {
+            let batch = self.next_batch(places, known);
+            if batch.is_empty() {
+                return Ok(());
+            }
+            let names: Vec<_> = batch.iter().map(|&place| places.levels[place].name()).collect();
             self.monitor.stage(&format!("checking {}", names.join(", ")));
-            let decided = self.decide_all(asked, &batch, &hints(&answers));
+            let decided = self.decide_all(places.levels, &batch, &hints(&places.answers));
             for (place, answer) in batch.iter().zip(decided) {
                 let answer = answer?;
                 self.monitor.answered(&answer);
-                answers[*place] = Some(answer);
+                places.answers[*place] = Some(answer);
             }
         }
     }
 
-    /// Answers for levels that are decided from their texts, in their order; `known` are answers for other levels.
+    /// Answers for levels that are decided from their texts; `known` are answers for other levels.
     ///
     /// What follows from an answer that is there already is not asked. Causal comes first: whichever way it is answered,
     /// that settles most of the others.
-    pub(crate) fn ask_texts(
-        &self,
-        asked: &[LevelId],
-        known: &[Answer],
-        first: &[Answer],
-    ) -> Result<Vec<Answer>, Error> {
-        let mut answers = places_with(asked, first);
-        let mut places: Vec<usize> = (0..asked.len()).filter(|&place| answers[place].is_none()).collect();
-        places.sort_by_key(|&place| asked[place] != LevelId::Causal);
+    fn ask_texts(&self, texts: &mut Places<'_>, known: &[&Answer]) -> Result<(), Error> {
+        let mut places: Vec<usize> = texts.empty().collect();
+        places.sort_by_key(|&place| texts.levels[place] != LevelId::Causal);
         for place in places {
-            let level = asked[place];
-            let there: Vec<&Answer> = known.iter().chain(answers.iter().flatten()).collect();
+            let level = texts.levels[place];
+            let there: Vec<&Answer> = known.iter().copied().chain(texts.answers.iter().flatten()).collect();
             let answer = match consequence(level, there.iter().copied()) {
                 Some(answer) => answer,
                 None => {
                     self.monitor.stage(&format!("checking {level}"));
+                    self.monitor.begin();
                     crate::text::decide(self, level.spec(), level.into(), &there)?
                 }
             };
             self.monitor.answered(&answer);
-            answers[place] = Some(answer);
+            texts.answers[place] = Some(answer);
         }
-        settle_undecided(known, &mut answers);
-        Ok(answers.into_iter().flatten().collect())
+        texts.settle(known);
+        Ok(())
     }
 
     /// Fills in what follows from the answers, and picks the levels to ask next.
-    fn next_batch(&self, asked: &[LevelId], known: &[Answer], answers: &mut [Option<Answer>]) -> Vec<usize> {
-        for place in 0..asked.len() {
-            if answers[place].is_none() {
-                answers[place] = consequence(asked[place], known.iter().chain(answers.iter().flatten()));
+    fn next_batch(&self, places: &mut Places<'_>, known: &[&Answer]) -> Vec<usize> {
+        for place in 0..places.levels.len() {
+            if places.answers[place].is_none() {
+                let there = known.iter().copied().chain(places.answers.iter().flatten());
+                places.answers[place] = consequence(places.levels[place], there);
             }
         }
-        let open = (0..asked.len()).filter(|&place| answers[place].is_none());
         let open: Vec<usize> = match self.has_finding() {
-            true => open.rev().collect(),
-            false => open.collect(),
+            true => places.empty().rev().collect(),
+            false => places.empty().collect(),
         };
         open.into_iter().take(self.threads.max(1)).collect()
     }
 
     /// Asks levels again that were undecided for want of an engine, now that other levels have orders to try: so the
     /// answers do not depend on which levels were asked at the same time.
-    fn ask_again(&self, answers: &mut [Option<Answer>]) -> Result<(), Error> {
+    fn ask_again(&self, places: &mut Places<'_>) -> Result<(), Error> {
+        let answers = &mut places.answers;
         for place in 0..answers.len() {
             let Some(answer) = &answers[place] else { continue };
             let (Decision::Undecided(Obstacle::Operation(_)), Some(level)) =
@@ -143,6 +168,7 @@ impl Question<'_> {
             };
             let hints = hints(answers);
             if !hints.is_empty() {
+                self.monitor.begin();
                 answers[place] = Some(self.decide(level, &hints)?);
             }
         }
@@ -161,6 +187,7 @@ impl Question<'_> {
         batch: &[usize],
         hints: &[Hint<'_>],
     ) -> Vec<Result<Answer, Error>> {
+        self.monitor.begin();
         if let [place] = *batch {
             return vec![self.decide(asked[place], hints)];
         }
@@ -285,10 +312,55 @@ impl Question<'_> {
     }
 }
 
-/// A place for the answer of each level, filled where the level was answered first.
-fn places_with(asked: &[LevelId], first: &[Answer]) -> Vec<Option<Answer>> {
-    let of = |level: &LevelId| first.iter().find(|answer| answer.level.shipped() == Some(*level)).cloned();
-    asked.iter().map(of).collect()
+/// Levels, and a place for the answer of each.
+struct Places<'l> {
+    levels: &'l [LevelId],
+    answers: Vec<Option<Answer>>,
+}
+
+impl<'l> Places<'l> {
+    /// Places that are filled where the level was answered first.
+    fn of(levels: &'l [LevelId], first: &[Answer]) -> Self {
+        let of =
+            |level: &LevelId| first.iter().find(|answer| answer.level.shipped() == Some(*level)).cloned();
+        Self { levels, answers: levels.iter().map(of).collect() }
+    }
+
+    /// The places without an answer.
+    fn empty(&self) -> impl DoubleEndedIterator<Item = usize> {
+        (0..self.levels.len()).filter(|&place| self.answers[place].is_none())
+    }
+
+    /// The answers, after others.
+    fn known<'a>(&'a self, first: &'a [Answer]) -> Vec<&'a Answer> {
+        first.iter().chain(self.answers.iter().flatten()).collect()
+    }
+
+    /// Whether a level is undecided only because its turn was over.
+    fn has_open(&self, turns: &Turns<'_>) -> bool {
+        self.answers.iter().flatten().any(|answer| turns.is_open(answer))
+    }
+
+    /// Empties the places of levels whose turn was over, and counts them.
+    fn reopen(&mut self, turns: &Turns<'_>) -> usize {
+        let reopened =
+            self.answers.iter_mut().filter_map(|answer| answer.take_if(|answer| turns.is_open(answer)));
+        reopened.count()
+    }
+
+    /// Levels that were asked at the same time may answer for one another afterwards; `known` are answers for others.
+    fn settle(&mut self, known: &[&Answer]) {
+        for place in 0..self.answers.len() {
+            let undecided = self.answers[place].as_ref().is_some_and(|answer| answer.decision.is_undecided());
+            if !undecided {
+                continue;
+            }
+            let there = known.iter().copied().chain(self.answers.iter().flatten());
+            if let Some(answer) = consequence(self.levels[place], there) {
+                self.answers[place] = Some(answer);
+            }
+        }
+    }
 }
 
 /// A level with an argument for the history.
@@ -315,15 +387,4 @@ pub(crate) fn consequence<'a>(level: LevelId, answers: impl Iterator<Item = &'a 
             ..Answer::plain(level.into(), decision, Duration::ZERO)
         })
     })
-}
-
-/// Levels that were asked at the same time may answer for one another afterwards; `known` are answers for others.
-fn settle_undecided(known: &[Answer], answers: &mut [Option<Answer>]) {
-    for place in 0..answers.len() {
-        let undecided = answers[place].as_ref().filter(|answer| answer.decision.is_undecided());
-        let Some(level) = undecided.and_then(|answer| answer.level.shipped()) else { continue };
-        if let Some(answer) = consequence(level, known.iter().chain(answers.iter().flatten())) {
-            answers[place] = Some(answer);
-        }
-    }
 }

@@ -1,5 +1,7 @@
 //! Why transactions contradict themselves at a level that is given by its text, in sentences.
 
+use std::collections::VecDeque;
+
 use certify::text::cases::{Assumed, Refutation};
 use certify::text::facts::{Facts, INITIAL};
 use certify::text::plan::{Part, Plan};
@@ -19,8 +21,8 @@ pub(crate) fn of_contradiction(
     nodes: &[u32],
 ) -> Option<Explanation> {
     let few = facts.restricted(nodes);
-    let cycle = contradiction(&few, plan)?;
     let teller = Teller { history, facts: &few, plan };
+    let cycle = teller.with_path(contradiction(&few, plan)?);
     let mut transactions: Vec<TxnId> = nodes.iter().map(|&node| facts.txn(node)).collect();
     transactions.sort_unstable();
     let lines = cycle.iter().map(|pair| Line { depth: 0, text: visible(&teller.sentence(pair)) });
@@ -72,6 +74,9 @@ pub(crate) fn of_cases(
         ..Explanation::default()
     }
 }
+
+/// A longer way from a writer to a reader that missed it is not told step by step.
+const MOST_STEPS: usize = 20;
 
 /// More sentences than this about cases are not read.
 const MOST_LINES: usize = 60;
@@ -161,6 +166,12 @@ impl Teller<'_> {
                     || format!(", which ran at {},", self.facts.level_of(reader).unwrap_or_default()),
                     str::to_owned,
                 );
+                if pair.to == INITIAL {
+                    return format!(
+                        "{reader_name}{level} read {key} as it was at the beginning and missed what {from} wrote, although {from} \
+                         was visible to {reader_name} ({seen})"
+                    );
+                }
                 format!(
                     "{from} comes before {to}: {reader_name}{level} read {key} from {to}, although {from} wrote {key} too \
                      and was visible to {reader_name} ({seen})"
@@ -190,6 +201,60 @@ impl Teller<'_> {
             read,
             reason: self.sentence(pair),
         })
+    }
+
+    /// A reader that missed a write and found the initial state is a cycle of one pair: puts the sessions and reads before
+    /// it by which the writer comes before the reader, as far as these alone do.
+    fn with_path(&self, cycle: Vec<Forced>) -> Vec<Forced> {
+        let [pair] = cycle[..] else { return cycle };
+        let Why::Visible { reader, part, .. } = pair.why else { return cycle };
+        match (pair.to, &self.plan.parts[part as usize]) {
+            (INITIAL, Part::Before { .. } | Part::Steps(_)) => {
+                let path = self.path(pair.from, reader).filter(|path| path.len() <= MOST_STEPS);
+                path.unwrap_or_default().into_iter().chain([pair]).collect()
+            }
+            _ => cycle,
+        }
+    }
+
+    /// The shortest way from one node to another by sessions and reads.
+    fn path(&self, from: u32, to: u32) -> Option<Vec<Forced>> {
+        let count = self.facts.node_count();
+        let mut reached_by: Vec<Option<Forced>> = vec![None; count];
+        let mut queue = VecDeque::from([from]);
+        while let Some(node) = queue.pop_front() {
+            for next in (0..count as u32).filter(|&next| next != from) {
+                if reached_by[next as usize].is_none()
+                    && let Some(step) = self.direct(node, next)
+                {
+                    reached_by[next as usize] = Some(step);
+                    queue.push_back(next);
+                }
+            }
+        }
+        let mut path = Vec::new();
+        let mut node = to;
+        while node != from {
+            let step = reached_by[node as usize]?;
+            path.push(step);
+            node = step.from;
+        }
+        path.reverse();
+        Some(path)
+    }
+
+    /// Why a node comes before another, if it is earlier in the session or was read from, and the level orders by that.
+    fn direct(&self, from: u32, to: u32) -> Option<Forced> {
+        let counts = |readers| self.facts.is_in(to, &self.facts.mask(readers));
+        let has_reads = counts(&self.plan.reads_from);
+        let mut reads = self.facts.reads_of(to);
+        let read = reads.find(|&read| has_reads && self.facts.only_source(read) == Some(from));
+        let why = match read.map(|read| &self.facts.reads()[read]) {
+            Some(read) => Why::Read(read.op, read.key),
+            None if counts(&self.plan.session) && self.facts.is_session_before(from, to) => Why::Session,
+            None => return None,
+        };
+        Some(Forced { from, to, why })
     }
 
     /// The read of a key that found the initial state.
@@ -250,8 +315,8 @@ impl Teller<'_> {
             _ if self.plan.one_source => {
                 "a transaction reads a key from one transaction only, at this level".to_owned()
             }
-            [pair] if pair.to == INITIAL => {
-                format!("but nothing comes before the initial state, so {} cannot", self.txn(pair.from))
+            [.., Forced { from, to: INITIAL, why: Why::Visible { reader, .. } }] => {
+                format!("so {} should have seen what {} wrote", self.txn(*reader), self.txn(*from))
             }
             _ => "so there is no order in which all of them fit".to_owned(),
         }

@@ -21,6 +21,7 @@ use crate::answer::{Answer, AskedLevel, Decision, Obstacle};
 use crate::definition;
 use crate::error::Error;
 use crate::explanation::Explanation;
+use crate::monitor::Monitor;
 use crate::question::Question;
 use crate::reasons;
 

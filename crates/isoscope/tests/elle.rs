@@ -56,6 +56,7 @@ fn question(case: &Value) -> ElleQuestion {
             writes_follow_reads: has("wfr-keys?"),
             sequential_keys: has("sequential-keys?"),
             linearizable_keys: has("linearizable-keys?"),
+            noted_commits: false,
         },
         without_internal: false,
     };

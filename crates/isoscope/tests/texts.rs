@@ -52,11 +52,11 @@ fn a_list_of_half_a_transaction_is_a_fractured_read() {
     check(
         "init *=nil\na: {a(x)=1 a(y)=1}\nb: {r(x)=[1] r(y)=[]}\n",
         expect![[r#"
-        holds: update-serializable cut-isolation
-        violated: parallel-si causal update-atomic read-atomic read-committed
-          T1 comes before the initial state: T2 read y from the initial state, although T1 wrote y too and was visible to T2 (T2 had read x from it before)
-          but nothing comes before the initial state, so T1 cannot
-    "#]],
+            holds: update-serializable cut-isolation
+            violated: parallel-si causal update-atomic read-atomic read-committed
+              T2 read y as it was at the beginning and missed what T1 wrote, although T1 was visible to T2 (T2 had read x from it before)
+              so T2 should have seen what T1 wrote
+        "#]],
     );
 }
 
@@ -67,8 +67,8 @@ fn a_range_that_misses_a_row_of_a_transaction_that_was_read() {
         expect![[r#"
             holds: update-serializable read-committed cut-isolation
             violated: parallel-si causal update-atomic read-atomic
-              T1 comes before the initial state: T2 read 2 from the initial state, although T1 wrote 2 too and was visible to T2 (T2 read 1 from it)
-              but nothing comes before the initial state, so T1 cannot
+              T2 read 2 as it was at the beginning and missed what T1 wrote, although T1 was visible to T2 (T2 read 1 from it)
+              so T2 should have seen what T1 wrote
         "#]],
     );
 }
@@ -78,11 +78,11 @@ fn an_unknown_transaction_that_was_read_committed() {
     check(
         "a: w(x)=1 unknown\na: r(x)=0\na: r(x)=1\n",
         expect![[r#"
-        holds: update-serializable read-committed cut-isolation
-        violated: parallel-si causal update-atomic read-atomic
-          T1 comes before the initial state: T2 read x from the initial state, although T1 wrote x too and was visible to T2 (T1 is earlier in the session of T2)
-          but nothing comes before the initial state, so T1 cannot
-    "#]],
+            holds: update-serializable read-committed cut-isolation
+            violated: parallel-si causal update-atomic read-atomic
+              T2 read x as it was at the beginning and missed what T1 wrote, although T1 was visible to T2 (T1 is earlier in the session of T2)
+              so T2 should have seen what T1 wrote
+        "#]],
     );
 }
 
@@ -106,11 +106,11 @@ fn a_causal_chain_over_many_sessions_is_followed() {
     check(
         &text,
         expect![[r#"
-        holds: update-serializable update-atomic read-atomic read-committed cut-isolation
-        violated: parallel-si causal
-          T1 comes before the initial state: T201 read z from the initial state, although T1 wrote z too and was visible to T201 (sessions, reads and overwrites lead from T1 to T201)
-          but nothing comes before the initial state, so T1 cannot
-    "#]],
+            holds: update-serializable update-atomic read-atomic read-committed cut-isolation
+            violated: parallel-si causal
+              T201 read z as it was at the beginning and missed what T1 wrote, although T1 was visible to T201 (sessions, reads and overwrites lead from T1 to T201)
+              so T201 should have seen what T1 wrote
+        "#]],
     );
 }
 

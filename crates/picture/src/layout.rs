@@ -110,25 +110,24 @@ impl Layout {
         let (curves, support) = (Vec::new(), Vec::new());
         let mut layout = Self { width: 0.0, height: 0.0, lanes, boxes, curves, support, notes };
         layout.curves = layout.curves_of(&witness.edges);
-        let mut used = [0; 2];
-        let support = witness.support.iter().map(|edge| layout.curve(edge, String::new(), &mut used));
+        let mut sides = Sides::default();
+        let support = witness.support.iter().map(|edge| layout.curve(edge, String::new(), &mut sides));
         layout.support = support.collect();
         layout.fit();
         layout
     }
 
     fn curves_of(&self, edges: &[WitnessEdge]) -> Vec<Curve> {
-        // How many curves there are on the right and on the left so far.
-        let mut used = [0usize; 2];
+        let mut sides = Sides::default();
         let labels = edges.iter().enumerate();
         let curve = |(number, edge): (usize, &WitnessEdge)| {
             let label = format!("{} {}", number + 1, short(&edge.label(), 18));
-            self.curve(edge, label, &mut used)
+            self.curve(edge, label, &mut sides)
         };
         labels.map(curve).collect()
     }
 
-    fn curve(&self, edge: &WitnessEdge, label: String, used: &mut [usize; 2]) -> Curve {
+    fn curve(&self, edge: &WitnessEdge, label: String, sides: &mut Sides) -> Curve {
         let (from, to) = (&self.boxes[edge.from.index()], &self.boxes[edge.to.index()]);
         let (y1, y2) = (from.y_of(edge.from_op), to.y_of(edge.to_op));
         let is_after = to.x >= from.x + from.width + GAP / 2.0;
@@ -138,10 +137,9 @@ impl Layout {
         } else if is_before {
             across((from.x, y1), (to.x + to.width, y2))
         } else {
-            // One above the other: around the right or the left side, whichever has fewer curves.
-            let side = usize::from(used[0] > used[1]);
-            let bulge = BULGE + BULGE_STEP * used[side] as f64;
-            used[side] += 1;
+            // One above the other: around the right or the left side.
+            let (side, depth) = sides.take(y1.min(y2), y1.max(y2));
+            let bulge = BULGE + BULGE_STEP * depth as f64;
             match side {
                 0 => {
                     let (x1, x2) = (from.x + from.width, to.x + to.width);
@@ -219,6 +217,29 @@ impl Layout {
                 label.label_at.1 = other.label_at.1 + LINE + 1.0;
             }
         }
+    }
+}
+
+/// The curves beside boxes that stand one above the other, on the right and on the left: their top and bottom, and how
+/// many others each goes around.
+#[derive(Default)]
+struct Sides([Vec<(f64, f64, usize)>; 2]);
+
+impl Sides {
+    /// A side for a curve, and how many others it goes around there: the side where it goes around fewer, or else the one
+    /// with fewer curves.
+    fn take(&mut self, top: f64, bottom: f64) -> (usize, usize) {
+        let depth_on = |side: &[(f64, f64, usize)]| {
+            let is_free = |depth: &usize| {
+                !side.iter().any(|&(above, below, taken)| taken == *depth && top < below && above < bottom)
+            };
+            (0..).find(is_free).unwrap_or(side.len())
+        };
+        let depths = [depth_on(&self.0[0]), depth_on(&self.0[1])];
+        let cost = |side: usize| (depths[side], self.0[side].len());
+        let side = usize::from(cost(1) < cost(0));
+        self.0[side].push((top, bottom, depths[side]));
+        (side, depths[side])
     }
 }
 

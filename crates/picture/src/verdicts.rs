@@ -17,12 +17,16 @@ fn row(answer: &Answer, answers: &[Answer], witnesses: &[Witness]) -> VerdictRow
             violated.any(|other| level == other || level.implies(other))
         })
     };
-    let same = || {
-        let same = answers.iter().filter(|other| other.explanation == answer.explanation);
-        same.filter_map(|other| shown(&other.level)).next()
+    let own = |answer: &Answer| {
+        let same = || answers.iter().filter(|other| other.explanation == answer.explanation);
+        shown(&answer.level).or_else(|| same().find_map(|other| shown(&other.level)))
     };
-    let is_violated = answer.decision == Decision::Violated;
-    let witness = shown(&answer.level).or_else(same).filter(|_| is_violated);
+    let is_violated = |answer: &Answer| answer.decision == Decision::Violated;
+    let weaker = || {
+        let weaker = answers.iter().filter(|other| is_violated(other) && answer.level.implies(&other.level));
+        weaker.filter_map(own).next()
+    };
+    let witness = is_violated(answer).then(|| own(answer).or_else(weaker)).flatten();
     let note = match witness.map(|witness| &witnesses[witness]) {
         Some(witness) if answer.level == witness.level || witness.also.contains(&answer.level) => {
             witness.headline.clone()

@@ -3,11 +3,11 @@
 use std::fmt::Write;
 
 use expect_test::expect_file;
-use isoscope::{Check, LevelId, Witness};
-use picture::{Use, dot, svg};
+use isoscope::{Check, Decision, LevelId, Witness};
+use isoscope_picture::{Use, dot, svg};
 
 /// The name of the anomaly, the level that shows it, and the history.
-const CASES: [(&str, &str, &str); 23] = [
+const CASES: [(&str, &str, &str); 24] = [
     ("thin-air read", "serializable", "a: r(x)=7\nb: w(y)=1\n"),
     ("aborted read", "serializable", "a: w(x)=1 abort\nb: r(x)=1 w(y)=2\n"),
     ("intermediate read", "serializable", "a: w(x)=1 w(x)=2\nb: r(x)=1\n"),
@@ -32,6 +32,12 @@ const CASES: [(&str, &str, &str); 23] = [
     ("read-only anomaly", "serializable", "a: r(x)=0 r(y)=0 w(x)=1\nb: r(y)=0 w(y)=20\nc: r(x)=0 r(y)=20\n"),
     ("causality violation", "serializable", "a: w(x)=1\nb: r(x)=1 w(y)=1\nc: r(y)=1 r(x)=0\n"),
     ("stale read", "strict-serializable", "a: w(x)=1 @[1,2]\nb: r(x)=0 @[3,4]\n"),
+    // Some serial order explains it in real time, since the writers overlapped; so it is no fractured and no stale read.
+    (
+        "late snapshot",
+        "generalized-si",
+        "a: w(x)=1 @[0..1,9..10]\nb: w(y)=1 @[5..6,18..20]\nc: r(x)=0 r(y)=1 @[8..9,29..30]\n",
+    ),
     ("stale read in a session", "session-serializable", "a: {w(x)=1} {r(x)=0}\n"),
     ("cycle with session order", "session-serializable", "a: {r(x)=1} {w(x)=1}\n"),
     ("unexplained read", "serializable", "a: w(x)=1 r(y)=1\nb: w(x)=1 r(y)=1\nc: r(x)=1 w(y)=1\n"),
@@ -70,6 +76,59 @@ fn each_anomaly_has_its_words_and_its_picture() {
         expect_file![format!("{file}.txt")].assert_eq(&told(&witness));
         expect_file![format!("{file}.svg")].assert_eq(&svg(&witness, Use::File));
     }
+}
+
+/// `docs/anomalies.md`: written by this test, so that it says what isoscope says.
+#[test]
+fn the_glossary_is_what_the_histories_show() {
+    let mut page = String::from(GLOSSARY_HEAD);
+    for (name, level, text) in CASES {
+        let witness = witness(level, text);
+        let file = format!("../crates/picture/tests/anomalies/{}.svg", name.replace(' ', "-"));
+        let title = match witness.class() {
+            Some(class) if class != name => format!("{name} ({class})"),
+            _ => name.to_owned(),
+        };
+        let _ = write!(page, "\n## {title}\n\n{}\n\n", witness.meaning());
+        let _ = write!(page, "```text\n{text}```\n\n![{name}]({file})\n\n");
+        for line in witness.participants.iter().chain(witness.lines.iter().map(|line| &line.text)) {
+            let _ = writeln!(page, "- {line}");
+        }
+        let _ = write!(page, "\n{}", verdicts(text));
+    }
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/anomalies.md");
+    expect_file![file].assert_eq(&page);
+}
+
+const GLOSSARY_HEAD: &str = "\
+# Anomalies
+
+Every anomaly that isoscope names: what it means, the smallest history that shows it, why no order explains that history, and the levels that forbid and allow it.
+A test writes this page from the answers of isoscope (`crates/picture/tests/anomalies.rs`), so the page cannot differ from them.
+[docs/formats/notation.md](formats/notation.md) describes the notation; keys start with 0 unless `init` says otherwise.
+";
+
+/// The weakest levels that forbid a history, and the strongest that allow it.
+fn verdicts(text: &str) -> String {
+    let history = isoscope::parse(text).unwrap();
+    let report = Check::new(&history).run().unwrap();
+    let levels = |decision: Decision| {
+        let answers = report.answers.iter().filter(move |answer| answer.decision == decision);
+        answers.filter_map(|answer| answer.level.shipped()).collect::<Vec<LevelId>>()
+    };
+    let (forbid, allow) = (levels(Decision::Violated), levels(Decision::Holds));
+    let is_stronger = |left: LevelId, right: LevelId| left != right && left.implies(right);
+    let weakest = forbid.iter().filter(|&&level| !forbid.iter().any(|&other| is_stronger(level, other)));
+    let strongest = allow.iter().filter(|&&level| !allow.iter().any(|&other| is_stronger(other, level)));
+    let list = |levels: Vec<&LevelId>| {
+        let names: Vec<String> = levels.iter().map(|level| format!("`{}`", level.name())).collect();
+        if names.is_empty() { "no level that was asked".to_owned() } else { names.join(", ") }
+    };
+    format!(
+        "Forbidden by {} and every stronger level; allowed by {} and every weaker level.\n",
+        list(weakest.collect()),
+        list(strongest.collect())
+    )
 }
 
 #[test]

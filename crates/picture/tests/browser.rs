@@ -12,7 +12,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use isoscope::{Check, LevelId};
-use picture::{Page, VerdictRow, html};
+use isoscope_picture::{Page, VerdictRow, html};
 use serde_json::{Value, json};
 
 const BROWSERS: [&str; 3] = ["chromium-headless-shell", "chromium", "google-chrome"];
@@ -246,6 +246,47 @@ fn axe_finds_nothing_serious_in_any_size_and_colour() {
     let bytes = STANDARD.decode(printed["data"].as_str().unwrap()).unwrap();
     assert!(bytes.starts_with(b"%PDF"));
     std::fs::write(target().join("screenshots/skew.pdf"), bytes).unwrap();
+}
+
+/// 100,000 transactions of 8 operations, one of which misses what its session had written.
+fn large() -> history::History {
+    let mut builder = history::Builder::new();
+    builder.initial = history::InitialState::all(history::ValueId(0));
+    let sessions: Vec<_> =
+        (0..20).map(|session| builder.named_session(history::Datum::Int(session))).collect();
+    let mut latest = vec![history::ValueId(0); 10_000];
+    for number in 0..100_000_usize {
+        builder.begin(sessions[number % 20]);
+        for step in 0..4 {
+            let place = (number * 31 + step * 7919) % latest.len();
+            let key = builder.keys.intern(history::Datum::Int(place as i64));
+            let value = builder.values.intern(history::Datum::Int((number * 4 + step) as i64 + 1));
+            let is_lost = number == 50_000 && step == 0;
+            builder.read(key, if is_lost { history::ValueId(0) } else { latest[place] });
+            builder.write(key, value);
+            latest[place] = value;
+        }
+        builder.end(history::Outcome::Committed);
+    }
+    builder.finish()
+}
+
+#[test]
+fn a_report_of_100_000_transactions_is_small_and_opens_at_once() {
+    let history = large();
+    let check = Check::new(&history).level(LevelId::SessionSnapshotIsolation);
+    let report = check.run().unwrap();
+    let witnesses = check.witnesses(&report.answers).unwrap();
+    assert_eq!(witnesses.len(), 1, "a stale read was planted");
+    let page =
+        html(&Page { title: "large".to_owned(), history: Some(&history), witnesses, ..Page::default() });
+    assert!(page.len() < 2_000_000, "{} bytes", page.len());
+    let Some(mut browser) = browser() else { return };
+    browser.open("large", &page, 1280, "light");
+    browser.screenshot("large");
+    let loaded = browser.evaluate("Math.round(performance.getEntriesByType('navigation')[0].loadEventEnd)");
+    println!("{} bytes, opened in {loaded} ms", page.len());
+    assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
 #[test]

@@ -13,8 +13,8 @@ use databases::{ColumnType, Database, Failure, FailureKind, Setting};
 
 use crate::client::{Client, ClientId, Reply, Request};
 use crate::observer::Observer;
-use crate::waiting::Lookout;
 pub use crate::waiting::Patience;
+use crate::waiting::WaitDetector;
 use crate::{Action, Detail, End, Event, Run, Schedule, Step, Txn};
 
 /// Between two looks at sessions that have not answered.
@@ -27,7 +27,7 @@ type Shape = (ColumnType, Vec<(String, ColumnType)>);
 pub struct Runner<'d> {
     database: &'d dyn Database,
     patience: Patience,
-    lookout: Lookout,
+    wait_detector: WaitDetector,
     observer: Observer<'d>,
     clients: Vec<Client>,
     client_count: u64,
@@ -41,10 +41,20 @@ impl<'d> Runner<'d> {
     /// A runner without sessions; they are made as they are needed.
     pub fn new(database: &'d dyn Database, patience: Patience) -> Self {
         let (outbox, replies) = channel();
-        let lookout = Lookout::new(database, patience);
+        let wait_detector = WaitDetector::new(database, patience);
         let observer = Observer::new(database);
         let clients = Vec::new();
-        Self { database, patience, lookout, observer, clients, client_count: 0, shape: None, outbox, replies }
+        Self {
+            database,
+            patience,
+            wait_detector,
+            observer,
+            clients,
+            client_count: 0,
+            shape: None,
+            outbox,
+            replies,
+        }
     }
 
     /// Runs a schedule at a setting.
@@ -206,7 +216,7 @@ impl<'p, 'd> Performance<'p, 'd> {
         for place in 0..self.sessions.len() {
             let State::Asked(since) = self.sessions[place].state else { continue };
             let Client { node, session, .. } = self.runner.clients[place];
-            if self.runner.lookout.is_waiting(node, session, since.elapsed())? {
+            if self.runner.wait_detector.is_waiting(node, session, since.elapsed())? {
                 self.sessions[place].state = State::Waiting;
                 if !self.sessions[place].has_waited {
                     self.sessions[place].has_waited = true;

@@ -34,13 +34,13 @@ impl Default for Patience {
 }
 
 /// Looks whether sessions wait.
-pub(crate) struct Lookout {
+pub(crate) struct WaitDetector {
     /// One for each node, where it has views.
     watchers: Vec<Option<Box<dyn Watcher>>>,
     patience: Patience,
 }
 
-impl Lookout {
+impl WaitDetector {
     pub fn new(database: &dyn Database, patience: Patience) -> Self {
         let watchers = (0..database.node_count()).map(|node| database.watcher(node)).collect();
         Self { watchers, patience }
@@ -117,8 +117,8 @@ mod tests {
 
     #[test]
     fn every_node_is_asked_about_its_own_sessions() {
-        let mut lookout = Lookout::new(&Cluster, Patience::default());
-        let mut at = |node, ms| lookout.is_waiting(node, Some(7), Duration::from_millis(ms)).unwrap();
+        let mut wait_detector = WaitDetector::new(&Cluster, Patience::default());
+        let mut at = |node, ms| wait_detector.is_waiting(node, Some(7), Duration::from_millis(ms)).unwrap();
         assert_eq!([at(0, 10), at(1, 10), at(2, 10)], [false, true, false]);
         // Too early to look; time enough to tell without views; time enough whatever the views say.
         assert_eq!([at(1, 1), at(2, 200), at(0, 200), at(0, 6_000)], [false, true, false, true]);

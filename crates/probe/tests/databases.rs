@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use databases::{Answer, Database, Statement, Url};
 use history::Datum;
-use probe::expect::{self, Expectation};
-use probe::{Patience, Report, Suite};
+use isoscope_probe::expect::{self, Expectation};
+use isoscope_probe::{Patience, Report, Suite};
 
 /// A folder that is removed at the end.
 struct Folder(PathBuf);
@@ -37,11 +37,12 @@ fn open(urls: &str) -> Box<dyn Database> {
 
 /// At these settings, or at all of them.
 fn probe_at(database: &dyn Database, suites: &[&str], settings: &[&str]) -> Report {
-    let suites: Vec<Suite> = suites.iter().map(|name| probe::built_in(name).unwrap()).collect();
+    let suites: Vec<Suite> = suites.iter().map(|name| isoscope_probe::built_in(name).unwrap()).collect();
     let patience = Patience { without_views: Duration::from_millis(60), ..Patience::default() };
     let mut asked = database.settings();
     asked.retain(|setting| settings.is_empty() || settings.contains(&setting.name.as_str()));
-    let report = probe::probe(database, suites, asked, patience, &mut |_, _| ControlFlow::Continue(()));
+    let report =
+        isoscope_probe::probe(database, suites, asked, patience, &mut |_, _| ControlFlow::Continue(()));
     report.unwrap().expect("nobody ended it")
 }
 
@@ -79,8 +80,8 @@ fn check_at(url: &str, suites: &[&str], settings: &[&str], file: &str) {
 
 fn print_transcript(report: &Report, setting: &str, name: &str) {
     for (row, schedule, finding) in report.named(name) {
-        if let (true, probe::Finding::Ran(ran)) = (row.setting.name == setting, finding) {
-            println!("{name} at {setting}:\n{}\n", probe::transcript(schedule, &ran.0, &ran.1));
+        if let (true, isoscope_probe::Finding::Ran(ran)) = (row.setting.name == setting, finding) {
+            println!("{name} at {setting}:\n{}\n", isoscope_probe::transcript(schedule, &ran.0, &ran.1));
         }
     }
 }
@@ -194,23 +195,24 @@ fn has_snapshot_isolation(database: &dyn Database) -> bool {
 fn a_history_becomes_a_schedule() {
     let history =
         formats::notation::parse("init *=0\na: r(x)=0 r(y)=0 w(x)=1\nb: r(x)=0 r(y)=0 w(y)=1\n").unwrap();
-    let schedule = probe::from_history("skew", &history).unwrap();
+    let schedule = isoscope_probe::from_history("skew", &history).unwrap();
     let database = open("sim:");
-    let mut runner = probe::Runner::new(database.as_ref(), Patience::default());
+    let mut runner = isoscope_probe::Runner::new(database.as_ref(), Patience::default());
     let mut cell = |setting: &str| {
         let setting = database.settings().into_iter().find(|known| known.name == setting).unwrap();
         let run = runner.run(&schedule, &setting).unwrap();
-        probe::judge(&schedule, &run).cell
+        isoscope_probe::judge(&schedule, &run).cell
     };
-    assert_eq!(cell("snapshot"), probe::Cell::Possible);
-    assert_eq!(cell("ssi"), probe::Cell::Aborts);
-    assert_eq!(cell("serial"), probe::Cell::Waits);
+    assert_eq!(cell("snapshot"), isoscope_probe::Cell::Possible);
+    assert_eq!(cell("ssi"), isoscope_probe::Cell::Aborts);
+    assert_eq!(cell("serial"), isoscope_probe::Cell::Waits);
 }
 
 #[test]
 fn a_history_that_nobody_could_show_is_refused() {
-    let refused =
-        |text: &str| probe::from_history("none", &formats::notation::parse(text).unwrap()).unwrap_err();
+    let refused = |text: &str| {
+        isoscope_probe::from_history("none", &formats::notation::parse(text).unwrap()).unwrap_err()
+    };
     assert!(refused("init *=0\na: r(x)=7\n").contains("no order"));
     assert!(refused("init *=0\na: r(x)=0 unknown\n").contains("unknown"));
     assert!(refused("init *=0\na: w(x)=1 w(1)=1\n").contains("keys"));

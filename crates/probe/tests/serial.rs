@@ -2,7 +2,7 @@
 
 use databases::Answer;
 use history::Datum;
-use probe::{Cell, Class, Condition, End, Run, Schedule, Txn, judge, notation};
+use isoscope_probe::{Cell, Class, Condition, End, Run, Schedule, Txn, judge, notation};
 
 fn schedule(text: &str) -> Schedule {
     notation::parse(&format!("schedule test\n{text}")).unwrap().remove(0)

@@ -11,8 +11,7 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use history::Datum;
-use record::{Recorder, SessionRecorder};
+use isoscope_record::{Datum, Recorder, SessionRecorder};
 
 const CLIENTS: i64 = 4;
 const TRANSACTIONS: i64 = 250;

@@ -11,8 +11,7 @@
 //! - a retry is a new transaction, with values of its own.
 //!
 //! ```
-//! use history::Datum;
-//! use record::Recorder;
+//! use isoscope_record::{Datum, Recorder};
 //! # let path = std::env::temp_dir().join(format!("record-doc-{}.jsonl", std::process::id()));
 //!
 //! let recorder = Recorder::create(&path)?;
@@ -27,16 +26,16 @@
 //! session.commit()?;                                      // or abort, or unknown
 //!
 //! assert_eq!(recorder.counts().committed, 1);
-//! let history = formats::read(&formats::Input::named(&path), &Default::default()).unwrap().history;
-//! assert_eq!(history.op_count(), 2);
 //! # std::fs::remove_file(&path)?;
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
 mod recorder;
 mod session;
+mod slots;
 mod wall_clock;
 
 pub use formats::native_jsonl::RecordedRow;
+pub use history::{Bound, Change, Datum};
 pub use recorder::{Counts, Recorder};
 pub use session::SessionRecorder;

@@ -13,6 +13,7 @@ use formats::native_jsonl::NativeWriter;
 use history::{Clock, Datum, Outcome};
 
 use crate::SessionRecorder;
+use crate::slots::Slots;
 use crate::wall_clock::utc;
 
 /// A recording in progress. Clones write to the same recording.
@@ -45,6 +46,8 @@ pub(crate) struct Shared {
     next_session: AtomicU64,
     /// By the number of the outcome.
     counts: [AtomicU64; 3],
+    /// When the transactions in progress began.
+    pub slots: Slots,
 }
 
 impl Recorder {
@@ -87,6 +90,7 @@ impl Recorder {
             started,
             next_session: AtomicU64::new(0),
             counts: Default::default(),
+            slots: Slots::default(),
         };
         Ok(Self { shared: Arc::new(shared) })
     }
@@ -143,6 +147,13 @@ impl Recorder {
         self.shared.writer().closed()
     }
 
+    /// Says how far the recording has come, if the last time that it said so is a tenth of a second ago: all
+    /// transactions that began before the moment of the mark are recorded. Sessions do so whenever a transaction ends;
+    /// a program whose clients may all be idle calls it now and then.
+    pub fn mark(&self) -> io::Result<()> {
+        self.shared.mark()
+    }
+
     /// Nanoseconds since the recording began: what the times of its transactions count.
     pub fn now_ns(&self) -> i64 {
         self.shared.now_ns()
@@ -180,6 +191,14 @@ impl Shared {
         self.writer().transaction(line)?;
         self.counts[outcome as usize].fetch_add(1, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Writes a mark if one is due.
+    pub fn mark(&self) -> io::Result<()> {
+        match self.slots.due(|| self.now_ns()) {
+            Some(before) => self.writer().before(before),
+            None => Ok(()),
+        }
     }
 
     /// A client that panicked while it held the lock left at most a cut line, which the reader notices.

@@ -10,6 +10,7 @@ use formats::native_jsonl::{RecordedRow, TxnLine};
 use history::{Bound, Change, Datum, OpTimes, Outcome, TxnTimes};
 
 use crate::recorder::Shared;
+use crate::slots::Slot;
 
 /// Records what one client sees; for one thread.
 pub struct SessionRecorder {
@@ -18,6 +19,7 @@ pub struct SessionRecorder {
     open: Option<Open>,
     records_op_times: bool,
     clock_offset_ns: i64,
+    slot: Slot,
     level: Option<String>,
 }
 
@@ -30,7 +32,8 @@ struct Open {
 
 impl SessionRecorder {
     pub(crate) fn new(shared: Arc<Shared>, number: u64) -> Self {
-        Self { shared, number, open: None, records_op_times: false, clock_offset_ns: 0, level: None }
+        let slot = shared.slots.add();
+        Self { shared, number, open: None, records_op_times: false, clock_offset_ns: 0, slot, level: None }
     }
 
     /// The number of the session in the recording.
@@ -45,6 +48,7 @@ impl SessionRecorder {
 
     /// How far this client's clock is off, for the simulation of one that is; 0 at first.
     pub fn set_clock_offset_ns(&mut self, offset_ns: i64) {
+        self.shared.slots.note_offset(offset_ns);
         self.clock_offset_ns = offset_ns;
     }
 
@@ -67,6 +71,7 @@ impl SessionRecorder {
 
     fn begin_as(&mut self, name: Option<&Datum>) {
         self.give_up();
+        self.slot.begin(self.shared.now_ns());
         let times = TxnTimes { begin_request: Some(self.now_ns()), ..TxnTimes::default() };
         self.open = Some(Open {
             line: TxnLine::at_level(self.number, name, self.level.as_deref()),
@@ -200,7 +205,12 @@ impl SessionRecorder {
         let Open { line, mut times, .. } = self.open.take().expect("begin comes before the end");
         // An unknown transaction may commit later than now.
         times.commit_response = (outcome != Outcome::Unknown).then_some(now);
-        self.shared.append(&line.end(outcome, times), outcome)
+        let appended = self.shared.append(&line.end(outcome, times), outcome);
+        // A transaction that could not be recorded keeps its slot, so that no mark claims it.
+        if appended.is_ok() {
+            self.slot.clear();
+        }
+        appended.and_then(|()| self.shared.mark())
     }
 
     fn open(&mut self) -> &mut Open {

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use formats::{Input, Loaded, ReadOptions};
 use history::{Bound, Change, Datum, Op, Outcome, TxnId};
-use record::Recorder;
+use isoscope_record::Recorder;
 
 fn path(name: &str) -> std::path::PathBuf {
     std::env::temp_dir().join(format!("isoscope-record-{name}-{}.jsonl", std::process::id()))

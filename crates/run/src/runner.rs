@@ -289,6 +289,7 @@ fn watch(
     let mut speed = Speed::default();
     while shared.running.load(Ordering::Relaxed) > 0 {
         std::thread::sleep(INTERVAL);
+        recorder.map(Recorder::mark).transpose().inspect_err(|_| shared.stop())?;
         if (control.is_stopped)() {
             shared.stop();
         }

@@ -6,7 +6,7 @@ use ::drive::simulate::Fault;
 use common::{drive, holds, size_of};
 use databases::simulated_promise;
 use isoscope::LevelId::{self, *};
-use run::workload::WORKLOADS;
+use isoscope_run::workload::WORKLOADS;
 
 /// Whether everything is to be tried.
 fn is_long() -> bool {

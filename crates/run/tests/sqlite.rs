@@ -5,7 +5,7 @@ mod common;
 use common::{Folder, drive, holds, size_of};
 use history::Outcome;
 use isoscope::LevelId;
-use run::workload::WORKLOADS;
+use isoscope_run::workload::WORKLOADS;
 
 fn transactions() -> u32 {
     let wanted = std::env::var("ISOSCOPE_SOAK").ok().and_then(|count| count.parse().ok());

@@ -4,7 +4,7 @@
 //! witness ([`oracle::holds`]). Engines are tested like this:
 //!
 //! ```
-//! use spec::{SmallHistory, library, oracle};
+//! use isoscope_spec::{SmallHistory, library, oracle};
 //!
 //! let level = library::level("session-serializable").expect("a shipped level");
 //! let write_skew = SmallHistory::parse("

@@ -1,6 +1,6 @@
 //! Known histories, and which levels allow them.
 
-use spec::{SmallHistory, SmallTimes, library, oracle};
+use isoscope_spec::{SmallHistory, SmallTimes, library, oracle};
 
 #[track_caller]
 fn check(text: &str, allowed: &[&str], forbidden: &[&str]) {

@@ -1,6 +1,6 @@
 //! The examples and tables of `docs/spec.md` are true.
 
-use spec::{Spec, WORDS};
+use isoscope_spec::{Spec, WORDS};
 
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/spec.md");
 

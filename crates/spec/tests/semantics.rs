@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Random, Shape, history, rounds};
-use spec::{Outcome, SmallHistory, library, oracle};
+use isoscope_spec::{Outcome, SmallHistory, library, oracle};
 
 const SEED: u64 = 0x150_5C09E;
 
@@ -262,7 +262,7 @@ fn normal_forms_allow_the_same_histories() {
 fn every_shipped_level_with_a_witness_but_one_has_a_normal_form() {
     let without: Vec<&str> = library::levels()
         .iter()
-        .filter(|level| level.framework != spec::Framework::History)
+        .filter(|level| level.framework != isoscope_spec::Framework::History)
         .filter(|level| level.normal_form(true).visible.is_none())
         .map(|level| level.name.as_str())
         .collect();
@@ -282,15 +282,15 @@ fn the_solver_agrees_with_enumeration() {
         let level = &library::levels()[round % library::levels().len()];
         let expected = oracle::holds(history, level);
         let context = || format!("{}, seed {SEED}, round {round}:\n{history}", level.name);
-        match spec::ground::decide(history, level) {
-            spec::ground::Answer::Allowed(explanation) => {
+        match isoscope_spec::ground::decide(history, level) {
+            isoscope_spec::ground::Answer::Allowed(explanation) => {
                 assert!(expected, "{}", context());
                 let committed = |place: usize| history.txns[place].outcome == Outcome::Committed;
                 assert!(
                     (0..history.txns.len()).all(|place| !committed(place) || explanation.committed[place])
                 );
             }
-            spec::ground::Answer::Forbidden(reasons) => {
+            isoscope_spec::ground::Answer::Forbidden(reasons) => {
                 assert!(!expected, "{}", context());
                 assert!(!reasons.is_empty(), "{}", context());
             }

@@ -1,6 +1,6 @@
 //! Wrong specs and what is said about them: `wrong.txt`, rewritten with `UPDATE_EXPECT=1`.
 
-use spec::{Spec, SpecErrorKind};
+use isoscope_spec::{Spec, SpecErrorKind};
 
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/wrong.txt");
 

@@ -2,8 +2,8 @@
 //! CPU time, the least of five runs: other work on the machine only ever adds.
 
 use cpu_time::ThreadTime;
-use synth::Options;
-use synth::bench::{Row, run};
+use isoscope_synth::Options;
+use isoscope_synth::bench::{Row, run};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

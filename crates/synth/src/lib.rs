@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use spec::library::level;
-//! use synth::{Bounds, Options, Outcome, Problem, synth};
+//! use isoscope_synth::{Bounds, Options, Outcome, Problem, synth};
 //!
 //! let problem = Problem {
 //!     allow: vec![level("session-snapshot-isolation").unwrap()],

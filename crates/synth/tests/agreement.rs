@@ -3,8 +3,8 @@
 mod common;
 
 use common::{is_found, level, literal, problem, scope};
-use synth::bench::problems;
-use synth::{Options, Problem};
+use isoscope_synth::bench::problems;
+use isoscope_synth::{Options, Problem};
 
 const LEVELS: [&str; 16] = [
     "ra-b",

@@ -4,9 +4,9 @@
 mod common;
 
 use common::{confirm_by_engine, scope};
+use isoscope_synth::bench::problems;
+use isoscope_synth::{Options, Outcome, Problem, synth_within};
 use spec::{ground, library};
-use synth::bench::problems;
-use synth::{Options, Outcome, Problem, synth_within};
 
 #[test]
 fn histories_of_six_to_ten_transactions_are_as_claimed() {

@@ -4,7 +4,7 @@ mod common;
 
 use common::level;
 use expect_test::expect;
-use synth::{Bounds, Hasse, Options, matrix};
+use isoscope_synth::{Bounds, Hasse, Options, matrix};
 
 fn lines(names: &[&str], bounds: Bounds) -> String {
     let levels: Vec<_> = names.iter().map(|name| level(name)).collect();

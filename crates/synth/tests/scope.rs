@@ -5,9 +5,9 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::{confirm, problem, scope};
+use isoscope_synth::{Options, Outcome, all, proof};
 use spec::oracle;
 use spec::{SmallHistory, SmallTxn};
-use synth::{Options, Outcome, all, proof};
 
 /// The histories of two transactions, one object and chained sessions, by plain enumeration: each reads or not, writes
 /// or not, from any writer, in one session or in two.
@@ -112,7 +112,7 @@ fn none_can_be_proved() {
         ("psi-c,pc-c", "si-c", scope(3, 2, 3)),
     ] {
         let problem = problem(allow, forbid, options);
-        let outcome = synth::synth_within(&problem, at);
+        let outcome = isoscope_synth::synth_within(&problem, at);
         if let Outcome::Found(found) = &outcome {
             confirm(&problem, found);
             panic!("unexpected:\n{}", found.history);
@@ -128,7 +128,9 @@ fn none_can_be_proved() {
 #[test]
 fn a_proof_with_a_clause_missing_is_no_proof() {
     let options = Options { log_proof: true, ..Options::default() };
-    let Outcome::None(none) = synth::synth_within(&problem("si-b", "ser-b", options), scope(4, 1, 5)) else {
+    let Outcome::None(none) =
+        isoscope_synth::synth_within(&problem("si-b", "ser-b", options), scope(4, 1, 5))
+    else {
         panic!("one object has no write skew")
     };
     let mut clauses = none.proof.expect("asked for").clauses;

@@ -2,8 +2,8 @@
 
 use certify::{Certificate, Level};
 use history::History;
-use testkit::generate::{self, Shape};
-use testkit::{Random, has_certificates, mutate, oracle, prove};
+use isoscope_testkit::generate::{self, Shape};
+use isoscope_testkit::{Random, has_certificates, mutate, oracle, prove};
 
 /// How many histories to draw: a few thousand, or as many as `ISOSCOPE_SOAK` says.
 fn count(usual: u64) -> u64 {
@@ -114,7 +114,7 @@ fn no_certificate_passes_for_a_history_with_the_other_verdict() {
 /// A history that differs in one thing.
 fn neighbour(history: &History, random: &mut Random) -> History {
     use history::{Datum, Outcome};
-    let mut sketch = testkit::Sketch::of(history).unwrap();
+    let mut sketch = isoscope_testkit::Sketch::of(history).unwrap();
     let txns: Vec<_> = sketch.txns_mut().collect();
     let place = random.below(txns.len());
     let txn = txns.into_iter().nth(place).unwrap();

@@ -5,7 +5,7 @@
 use certify::Level;
 use formats::{Error, ErrorKind, Format, Input, ReadOptions, WriteOptions, read, read_bytes, write_to};
 use history::{Clock, History};
-use testkit::{Random, generate_mixed, oracle};
+use isoscope_testkit::{Random, generate_mixed, oracle};
 
 const WRITTEN: [Format; 6] = [
     Format::Native,

@@ -1,7 +1,7 @@
 //! The corpus against the oracle and the reference semantics.
 
 use certify::Level;
-use testkit::{corpus, oracle, reference};
+use isoscope_testkit::{corpus, oracle, reference};
 
 #[test]
 fn every_verdict_of_the_corpus_is_that_of_both_oracles() {

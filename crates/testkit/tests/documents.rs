@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use certify::{Fingerprint, Level};
-use testkit::exhaustive::Scope;
-use testkit::generate::{self, Shape};
-use testkit::{Random, mutate, oracle, prove};
+use isoscope_testkit::exhaustive::Scope;
+use isoscope_testkit::generate::{self, Shape};
+use isoscope_testkit::{Random, mutate, oracle, prove};
 
 #[test]
 fn certificates_come_back_as_they_were_written() {

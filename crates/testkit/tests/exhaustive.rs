@@ -2,8 +2,8 @@
 
 use certify::Level;
 use history::Outcome::{Committed, Unknown};
-use testkit::exhaustive::Scope;
-use testkit::{oracle, prove, reference};
+use isoscope_testkit::exhaustive::Scope;
+use isoscope_testkit::{oracle, prove, reference};
 
 fn check(scope: &Scope, levels: &[(&str, Level)]) -> usize {
     let mut count = 0;
@@ -16,7 +16,7 @@ fn check(scope: &Scope, levels: &[(&str, Level)]) -> usize {
             assert_eq!(Some(holds), reference::holds(&history, name, 0), "{name}\n{}", text());
             let certificate = certificate.or_else(|| prove::violated(&history, level));
             let certificate = certificate.unwrap_or_else(|| panic!("{name}: no proof\n{}", text()));
-            if !testkit::has_certificates(&history, level) {
+            if !isoscope_testkit::has_certificates(&history, level) {
                 continue;
             }
             certify::check(&history, level, &certificate)

@@ -1,8 +1,8 @@
 //! The oracle on histories with rows that come and go, lists, versions and predicates: each case by hand.
 
 use certify::Level;
-use testkit::generate_rows::{self, Content};
-use testkit::oracle;
+use isoscope_testkit::generate_rows::{self, Content};
+use isoscope_testkit::oracle;
 
 const SER: Level = Level::SERIALIZABLE;
 const SI: Level = Level::SNAPSHOT_ISOLATION;

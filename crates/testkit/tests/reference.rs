@@ -1,8 +1,8 @@
 //! The oracle against the reference semantics of the spec crate: two formulations of the same levels.
 
 use certify::Level;
-use testkit::generate::{self, Shape};
-use testkit::{Random, oracle, reference};
+use isoscope_testkit::generate::{self, Shape};
+use isoscope_testkit::{Random, oracle, reference};
 
 #[test]
 fn the_oracle_and_the_reference_semantics_agree_on_every_level() {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use certify::{Atom, Certificate, Core, Level, Lit, Node, Place, ReadId, RealTime, Rule, Source, Step};
 use history::{History, KeyId, Op, OpId, Outcome, TxnId};
-use testkit::{Random, generate_mixed, has_certificates, oracle};
+use isoscope_testkit::{Random, generate_mixed, has_certificates, oracle};
 
 fn count(usual: u64) -> u64 {
     let soak = std::env::var("ISOSCOPE_SOAK").ok().and_then(|count| count.parse().ok());

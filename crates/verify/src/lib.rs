@@ -86,7 +86,7 @@ pub fn verify(
         }
     };
     if index::has_predicates(history) {
-        let decided = predicates::decide(history, level, options, &engine);
+        let decided = predicates::decide(history, index, level, options, &engine);
         return decided.or_else(|unsupported| try_orders(history, level, options).ok_or(unsupported));
     }
     // What becomes of two appends that do not see each other is not said by prefix consistency.

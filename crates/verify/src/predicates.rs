@@ -29,9 +29,10 @@ use cases::{Cases, End};
 /// Decides an index, and gives back up to so many further contradictions.
 type Engine<'e> = dyn Fn(&Index, usize) -> (Answer, Vec<Certificate>) + 'e;
 
-/// Decides a level; `engine` decides it once every alternative is selected.
+/// Decides a level; `engine` decides it once every alternative is selected. `whole` is the index of the history.
 pub(crate) fn decide(
     history: &History,
+    whole: &Index,
     level: &Level,
     options: &Options<'_>,
     engine: &Engine<'_>,
@@ -39,7 +40,7 @@ pub(crate) fn decide(
     if let Some(op) = RowEffects::refusal(history) {
         return Err(Unsupported { op });
     }
-    let question = Question { history, level, options, engine };
+    let question = Question { history, whole, level, options, engine };
     let mut stats = Stats::default();
     let started = (options.clock)();
     let ran = match options.stages.rows {
@@ -73,6 +74,7 @@ const MAX_ROUGH_RUNS: usize = 16;
 
 struct Question<'a> {
     history: &'a History,
+    whole: &'a Index,
     level: &'a Level,
     options: &'a Options<'a>,
     engine: &'a Engine<'a>,
@@ -122,13 +124,22 @@ impl Question<'_> {
 
     fn decide_about(&self, keys: Option<&Vec<KeyId>>) -> Result<Answer, Unsupported> {
         let scope = Scope { keys: keys.map(|keys| &keys[..]), clock_skew: self.level.window() };
-        let index = Index::about(self.history, &scope);
+        let made;
+        // Where rows are few and real time plays no part, the index of the history is about all keys already.
+        let index =
+            match scope.keys.is_none() && scope.clock_skew.is_none() && RowEffects::are_few(self.history) {
+                true => self.whole,
+                false => {
+                    made = Index::about(self.history, &scope);
+                    &made
+                }
+            };
         if let Some(op) = index.unindexed() {
             return Err(Unsupported { op });
         }
         // Where all unread contents count as one, most alternatives are open: a contradiction is found soon or not at all.
         let most_runs = if scope.is_coarse(self.history) { MAX_ROUGH_RUNS } else { usize::MAX };
-        let Some(mut answer) = self.decide_ways(&index, most_runs) else {
+        let Some(mut answer) = self.decide_ways(index, most_runs) else {
             return Err(Unsupported { op: index::first_by_predicate(self.history).unwrap_or(OpId(0)) });
         };
         if let Verdict::Violated(Certificate::Violated { keys: about, .. }) = &mut answer.verdict {

@@ -3,22 +3,22 @@
 //! Which row a predicate write changed, and what a predicate read did not see, is settled by running: so an order that
 //! explains a history leaves nothing open, whatever it was that the recording left open. The order is built from its
 //! front, with the rows as they are after what has come, among the transactions that may come next by sessions and by
-//! the clock (`calendar`), of which there are as many as clients. An order that keeps sessions and real time explains
+//! the clock (`ready`), of which there are as many as clients. An order that keeps sessions and real time explains
 //! the history at every level; only if there is none the level's own obligations count.
 //!
 //! Costs a run over all rows for each predicate, on one lane of cells, and one or two comparisons for each changed row
 //! and open transaction. A dead end proves nothing, but says which rows to look at.
 
 mod blocks;
-mod calendar;
 mod contents;
 mod dead_end;
 mod open;
+mod pending_reads;
+mod ready;
 mod scripts;
 mod search;
 mod table;
 mod trial;
-mod wishes;
 
 use certify::{Certificate, Core, Level, RealTime};
 use history::{History, KeyId};
@@ -42,7 +42,7 @@ pub(crate) fn explain(history: &History, level: &Level, options: &Options<'_>, s
     for attempt in attempts(history, level) {
         let Some(search) = search::Search::new(history, &attempt, options) else { continue };
         let (end, counts) = search.run();
-        stats.set("lessons", counts.lessons);
+        stats.set("learned orders", counts.learned);
         stats.set("taken back", counts.taken_back);
         stats.set("overridden", counts.overrides);
         match end {
@@ -81,7 +81,7 @@ pub(crate) fn contradicted_alone(history: &History) -> Option<KeyId> {
     let committed = history.txns().filter(|&txn| history.outcome(txn) == history::Outcome::Committed);
     for txn in committed.filter(|txn| scripts.of_txn[txn.index()].steps.len() > 1).collect::<Vec<_>>() {
         let mut shown = Vec::new();
-        wishes::each(&scripts, txn, |key, content| shown.push((key, content)));
+        pending_reads::each(&scripts, txn, |key, content| shown.push((key, content)));
         let is_wrong = |&(key, content): &(KeyId, _)| !scripts.meet(txn, key, content).is_right;
         if let Some((key, _)) = shown.into_iter().find(is_wrong) {
             return Some(key);

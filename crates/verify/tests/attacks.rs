@@ -7,8 +7,8 @@
 use certify::{Certificate, Fingerprint, Level};
 use history::{Datum, History, Outcome};
 use index::Index;
+use isoscope_verify::{Options, Verdict, verify};
 use testkit::{Random, Sketch, generate_mixed, has_certificates, mutate, oracle};
-use verify::{Options, Verdict, verify};
 
 const FIRST_SEED: u64 = 5_000_000;
 

@@ -4,7 +4,7 @@
 use certify::Level;
 use history::History;
 use index::Index;
-use verify::{Options, Verdict, verify};
+use isoscope_verify::{Options, Verdict, verify};
 
 fn holds(history: &History, level: &Level) -> bool {
     let answer =

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use certify::Level;
 use history::History;
 use index::Index;
-use verify::{Answer, Options, Stages, Verdict, verify};
+use isoscope_verify::{Answer, Options, Stages, Verdict, verify};
 
 /// A sequence of numbers that a seed decides (Knuth's linear congruential generator).
 struct Random(u64);

@@ -3,7 +3,7 @@
 use certify::{Certificate, Level, Node};
 use history::History;
 use index::Index;
-use verify::{Options, Verdict, verify};
+use isoscope_verify::{Options, Verdict, verify};
 
 fn read(text: &str) -> History {
     let options = formats::ReadOptions::default();

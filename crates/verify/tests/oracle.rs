@@ -5,10 +5,10 @@
 use certify::{Certificate, Level};
 use history::{History, Outcome};
 use index::Index;
+use isoscope_verify::{Options, Stages, Verdict, verify};
 use testkit::exhaustive::Scope;
 use testkit::generate::{self, Shape};
 use testkit::{Random, assert_agrees};
-use verify::{Options, Stages, Verdict, verify};
 
 fn engine_with(stages: Stages) -> impl Fn(&History, &Level) -> (bool, Certificate) {
     move |history, level| {

@@ -8,9 +8,9 @@ use std::fmt::Write;
 use certify::{Certificate, Core, Level};
 use history::History;
 use index::Index;
+use isoscope_verify::{Options, Stages, Verdict, verify};
 use testkit::generate_rows::{self, Content};
 use testkit::{agree_if_decided, oracle};
-use verify::{Options, Stages, Verdict, verify};
 
 fn engine(history: &History, level: &Level, stages: Stages) -> Option<(bool, Certificate)> {
     let options = Options { stages, ..Options::default() };
@@ -126,8 +126,8 @@ fn an_unknown_insert_is_before_what_its_session_did_later() {
     }
 }
 
-/// Runs the transactions on rows at strong snapshot isolation, which must explain them; gives how many lessons that took.
-fn lessons_of(text: &str) -> u64 {
+/// Runs the transactions on rows at strong snapshot isolation, which must explain them; gives how many orders it learned.
+fn orders_learned_for(text: &str) -> u64 {
     let history = formats::notation::parse(text).expect("the notation is right");
     let options = Options { stages: Stages { whole: false, ..Stages::default() }, ..Options::default() };
     let answer = verify(&history, &Index::of(&history), &Level::STRONG_SI, &options).expect("it is decided");
@@ -135,7 +135,7 @@ fn lessons_of(text: &str) -> u64 {
     certify::check(&history, &Level::STRONG_SI, certificate).expect("the order is right");
     let count = |name: &str| answer.stats.counts.iter().find(|(of, _)| *of == name).map(|&(_, count)| count);
     assert_eq!(count("reads"), None, "the engine was not asked: {:?}", answer.stats);
-    count("lessons").unwrap_or(0)
+    count("learned orders").unwrap_or(0)
 }
 
 /// The writer's commit took long, so who began in the meantime may not have seen it, although everything else of it came
@@ -146,7 +146,7 @@ fn a_snapshot_is_taken_before_a_commit_that_took_long() {
         a: pw(v=1)={\"v\": 5} @[0..0,1..30]\n\
         b: r(y)={\"v\": 2} @[16..16,18..19]\n\
         b: pw(v=2)={\"v\": 6} p(v=1)={x={\"v\": 1}} @[20..21,40..41]\n";
-    assert_eq!(lessons_of(text), 1);
+    assert_eq!(orders_learned_for(text), 1);
 }
 
 /// The same, where only the number of changed rows tells so.
@@ -156,7 +156,7 @@ fn a_number_of_rows_tells_who_came_too_early() {
         a: w(z)={\"v\": 1} @[0..0,3..30]\n\
         b: r(u)={\"v\": 0} @[16..16,18..19]\n\
         b: pw(v=1)={\"v\": 9}*2 @[20..21,40..41]\n";
-    assert_eq!(lessons_of(text), 1);
+    assert_eq!(orders_learned_for(text), 1);
 }
 
 /// Of many rows that were changed in many ways nobody can say what they held; but who saw two things of one row, without

@@ -3,8 +3,8 @@
 use certify::Level;
 use history::{Builder, History, InitialState, Outcome, ValueId};
 use index::Index;
+use isoscope_verify::{Options, Verdict, verify};
 use testkit::Random;
-use verify::{Options, Verdict, verify};
 
 /// A transaction as (key, value, whether it wrote).
 type Txn = Vec<(u32, u32, bool)>;

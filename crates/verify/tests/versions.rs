@@ -3,7 +3,7 @@
 use certify::{Certificate, Level};
 use history::{Builder, History, InitialState, Outcome, ValueId};
 use index::Index;
-use verify::{Options, Stages, Verdict, verify};
+use isoscope_verify::{Options, Stages, Verdict, verify};
 
 /// Lists to which transactions append, in the making.
 struct Lists {

@@ -20,9 +20,30 @@ const CLASSES: &[&str] = &["check", "--anomalies"];
 const ELLE: &[&str] = &["elle", "--model", "list-append"];
 const PLAIN: &[&str] = &["check", "--level", "serializable"];
 const SNAPSHOT: &[&str] = &["check", "--level", "snapshot-isolation"];
+const ALL: &[&str] = &["check"];
 
-const CASES: [Case; 4] = [
+const CASES: [Case; 7] = [
     Case(&["--workload", "append", "--transactions", "100000"], &[STRICT, CLASSES, ELLE]),
+    Case(&["--workload", "append", "--transactions", "1000000"], &[STRICT, CLASSES, ELLE, ALL]),
+    // Most transactions are in one component.
+    Case(
+        &["--workload", "append", "--transactions", "3000", "--fault", "stale-read=0.3"],
+        &[STRICT, PLAIN, SNAPSHOT, CLASSES, ELLE],
+    ),
+    // One G-single among many G2.
+    Case(
+        &[
+            "--workload",
+            "append",
+            "--transactions",
+            "30000",
+            "--level",
+            "snapshot",
+            "--plant",
+            "fractured-read",
+        ],
+        &[SNAPSHOT, CLASSES, ELLE],
+    ),
     Case(
         &["--workload", "append", "--transactions", "5000", "--fault", "lost-update=0.02"],
         &[PLAIN, SNAPSHOT, CLASSES, ELLE],

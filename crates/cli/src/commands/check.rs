@@ -27,6 +27,7 @@ use crate::report::shown::{Bar, Shown};
 use crate::report::suite::Suite;
 use crate::report::{self, Report, RunStats};
 use crate::screen::{Form, say};
+use crate::shares::Shares;
 use crate::terminal::visible;
 use crate::watch::watched;
 use crate::{interrupt, level_files, refused};
@@ -339,16 +340,26 @@ impl Question<'_> {
         let started = Instant::now();
         let index = Index::of(&subject.history);
         let (index, _) = self.index.get_or_init(|| (index, started.elapsed()));
+        let shares = Shares::of_all(&self.monitor, self.time_of_unnamed(asked));
         let check = self.check(subject, asked)?.index(index);
+        let sharing = self.check(subject, asked)?.index(index).monitor(&shares);
         let reports = &self.arguments.reports;
         let needs = [&reports.html, &self.arguments.baseline, &self.arguments.write_baseline];
         let with_witnesses = needs.into_iter().any(Option::is_some);
         let decided = interrupt::while_deciding(|| {
-            let report = check.run()?;
+            let report = sharing.run()?;
             let witnesses = if with_witnesses { check.witnesses(&report.answers)? } else { Vec::new() };
             Ok((report, witnesses))
         });
         decided.map_err(|error| refused::failure(subject, error))
+    }
+
+    /// How long the levels may take together if none was named: several times as long as it took to come here, and not less
+    /// than a few seconds. A limit of the user's own is all that counts.
+    fn time_of_unnamed(&self, asked: &Asked) -> Option<Duration> {
+        const LEAST: Duration = Duration::from_secs(10);
+        let is_shared = asked.is_all() && self.arguments.limits.time_limit.is_none();
+        is_shared.then(|| LEAST.max(20 * self.monitor.elapsed()))
     }
 
     fn check<'s>(&'s self, subject: &'s Subject, asked: &Asked) -> Result<Check<'s>, Failure> {

@@ -94,6 +94,18 @@ impl Output {
         Ok(Self { path: path.to_owned(), format, json })
     }
 
+    /// The output as something that is written to bit by bit: standard output, or a file that readers may follow.
+    pub fn stream(&self) -> Result<Box<dyn Write>, Failure> {
+        if self.format != Format::Native {
+            return Err(Failure::new(format!("--stream writes the native format, not {}", self.format)));
+        }
+        if is_stdout(&self.path) {
+            return stdout_for(self.format);
+        }
+        let file = std::fs::File::create(&self.path).map_err(|error| Failure::about(&self.path, &error))?;
+        Ok(Box::new(BufWriter::new(file)))
+    }
+
     /// Refuses an output that is also an input.
     pub fn keep_apart(&self, inputs: &[Named]) -> Result<(), Failure> {
         keep_apart(inputs, &[named("the output", &self.path)])

@@ -37,7 +37,8 @@ use crate::terminal::{Style, Tone, visible};
 pub struct Arguments {
     #[command(flatten)]
     output: OutputArguments,
-    /// Write a report with tables and pictures to this HTML file
+    /// Where to write the report with tables and pictures, an HTML file [default: isoscope-demo.html in the folder of
+    /// temporary files]
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
@@ -87,15 +88,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         shown: Shown::of(&subject.history, &Index::of(&subject.history), Bar::ReadsOthers),
         run: None,
     };
-    if let Some(file) = &arguments.html {
-        let title = "isoscope demo".to_owned();
-        let page =
-            Page { title, tables: tables.iter().map(html_table).collect(), ..report::html::page(&report) };
-        report::html::write(file, &page)?;
-    }
+    let page = write_page(arguments, &tables, &report)?;
     match arguments.output.json {
         true => print_json(&tables, &report)?,
-        false => print(&tables, &report, arguments.html.as_deref())?,
+        false => print(&tables, &report, page.as_deref())?,
     }
     // The demonstration succeeded, whatever it found.
     Ok(Exit::Holds)
@@ -135,6 +131,25 @@ fn table(database: &dyn Database, names: &[&str], story: &Suite) -> Result<probe
     let settings: Vec<Setting> =
         database.settings().into_iter().filter(|setting| names.contains(&setting.name.as_str())).collect();
     until_interrupted(|| probe::probe(database, suites, settings, patience, &mut |_, _| go_on()))
+}
+
+/// Writes the page where the user wants it, or else among the temporary files, if that is possible; says where it is.
+fn write_page(
+    arguments: &Arguments,
+    tables: &[probe::Report],
+    report: &Report<'_>,
+) -> Result<Option<PathBuf>, Failure> {
+    if arguments.output.json && arguments.html.is_none() {
+        return Ok(None);
+    }
+    let title = "isoscope demo".to_owned();
+    let page = Page { title, tables: tables.iter().map(html_table).collect(), ..report::html::page(report) };
+    if let Some(file) = &arguments.html {
+        report::html::write(file, &page)?;
+        return Ok(Some(file.clone()));
+    }
+    let file = std::env::temp_dir().join("isoscope-demo.html");
+    Ok(report::html::write(&file, &page).is_ok().then_some(file))
 }
 
 fn html_table(table: &probe::Report) -> picture::Table {
@@ -180,9 +195,7 @@ fn print(tables: &[probe::Report], report: &Report<'_>, html: Option<&Path>) -> 
         Some(file) => {
             writeln!(out, "The tables and the picture are in {}.", visible(&file.display().to_string()))?
         }
-        None => {
-            writeln!(out, "`isoscope demo --html demo.html` writes all this as a report with a picture.")?
-        }
+        None => writeln!(out, "`isoscope demo --html demo.html` writes the tables and a picture to a file.")?,
     }
     Ok(out.flush()?)
 }

@@ -141,6 +141,9 @@ pub enum Assumption {
     /// A transaction replaces the version of a key that it read
     #[value(name = "wfr-keys")]
     WritesFollowReads,
+    /// Versions are in the order of the commits that the recording notes (:commit-ts, :transaction-order)
+    #[value(name = "commit-order")]
+    NotedCommits,
 }
 
 /// A demand that can be left out.
@@ -155,6 +158,7 @@ pub fn assumptions(named: &[Assumption]) -> Assumptions {
         writes_follow_reads: named.contains(&Assumption::WritesFollowReads),
         sequential_keys: named.contains(&Assumption::Sequential),
         linearizable_keys: named.contains(&Assumption::Linearizable),
+        noted_commits: named.contains(&Assumption::NotedCommits),
     }
 }
 
@@ -243,6 +247,7 @@ impl Arguments {
             writes_follow_reads: named.writes_follow_reads || self.wfr_keys,
             sequential_keys: named.sequential_keys || self.sequential_keys,
             linearizable_keys: named.linearizable_keys || self.linearizable_keys,
+            noted_commits: named.noted_commits,
         }
     }
 

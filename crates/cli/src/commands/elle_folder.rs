@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use isoscope::anomalies::lattice::Model;
-use isoscope::{Check, Decision, ElleAnswer, ElleQuestion, Witness, level_of};
+use isoscope::{Check, Decision, ElleAnswer, ElleQuestion, Witness, asked_of};
 use picture::{Page, Use, VerdictRow};
 
 use crate::exit::Failure;
@@ -54,10 +54,9 @@ fn findings(subject: &Subject, answer: &ElleAnswer) -> Vec<Finding> {
 
 /// The witness for a model that the engine found violated.
 fn witness_of(subject: &Subject, model: Model) -> Option<Witness> {
-    let level = level_of(model, &subject.history)?;
-    let check = Check::new(&subject.history).level(level).skews(false);
+    let check = Check::new(&subject.history).levels(asked_of(model, &subject.history)?).skews(false);
     let report = check.run().ok()?;
-    let answer = report.answer(level).filter(|answer| answer.decision == Decision::Violated)?;
+    let answer = report.answers.iter().find(|answer| answer.decision == Decision::Violated)?;
     check.witness(answer).ok().flatten()
 }
 

@@ -5,9 +5,12 @@ use std::time::Duration;
 
 use clap::Args;
 use drive::plant::{Planted, plant};
-use drive::simulate::{Config, Duplicates, Fault, KeyDistribution, PRESETS, StoreLevel, generate, preset};
+use drive::simulate::{
+    Config, Duplicates, Fault, KeyDistribution, PRESETS, Part, StoreLevel, generate, preset, stream,
+};
+use formats::native_jsonl::{NativeWriter, in_line_order};
 use formats::{Format, WriteOptions};
-use history::{History, Summary};
+use history::{Clock, History, Summary};
 
 use crate::args::{OutputArguments, parse_format, parse_planted};
 use crate::commands::convert::{Output, write_history};
@@ -38,6 +41,9 @@ pub struct Arguments {
     /// Put one anomaly at a random place into the finished history
     #[arg(long, value_name = "ANOMALY", value_parser = parse_planted)]
     plant: Option<Planted>,
+    /// Write each transaction as it ends, as a recorder does, in memory that does not grow; native format only
+    #[arg(long, conflicts_with_all = ["plant", "lossy"])]
+    stream: bool,
     /// Equal seeds give equal histories
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
@@ -98,6 +104,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let output = Output::named(&arguments.output, arguments.to, arguments.answer.json)?;
     output.keep_apart(&[])?;
     let config = config(arguments)?;
+    if arguments.stream {
+        return write_stream(&output, &config);
+    }
     let progress = Progress::start("simulating");
     let history = simulate(arguments, &config)?;
     progress.set("writing");
@@ -106,6 +115,25 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let written = write_history(&subject, &output, &options);
     drop(progress);
     output.report(&subject, &written?)
+}
+
+/// Simulates and writes at the same time.
+fn write_stream(output: &Output, config: &Config) -> Result<Exit, Failure> {
+    let mut out = output.stream()?;
+    let mut writer = NativeWriter::new(&mut out, Clock::Nanoseconds)?;
+    let mut is_first = true;
+    let mut write = |part: &Part| -> std::io::Result<()> {
+        if std::mem::take(&mut is_first) {
+            writer.initial_state(&part.history)?;
+            part.history.sessions().try_for_each(|session| writer.session(u64::from(session.0), None))?;
+        }
+        let txns = in_line_order(&part.history, &part.sessions);
+        txns.into_iter()
+            .try_for_each(|txn| writer.append(&part.history, txn, u64::from(part.history.session_of(txn).0)))
+    };
+    let written = stream(config, &mut write).map_err(|error| Failure::new(error.to_string()))?;
+    written.and_then(|()| writer.closed()).and_then(|()| writer.flush())?;
+    Ok(Exit::Holds)
 }
 
 fn simulate(arguments: &Arguments, config: &Config) -> Result<History, Failure> {

@@ -5,7 +5,6 @@
 mod answer;
 mod check;
 mod execute;
-mod shares;
 
 use std::path::{Path, PathBuf};
 

@@ -64,7 +64,23 @@ fn violated<'r>(report: &'r Report<'_>) -> Option<&'r Answer> {
     let is_strict =
         report.strongest().iter().any(|answer| answer.level.shipped() == Some(LevelId::StrictSerializable));
     let is_overlap = |answer: &&Answer| is_strict && answer.level.shipped().is_some_and(LevelId::needs_times);
-    report.weakest().into_iter().filter(|answer| !is_overlap(answer)).max_by_key(rank)
+    let weakest = report.weakest().into_iter().filter(|answer| !is_overlap(answer)).max_by_key(rank)?;
+    Some(with_sessions(report, weakest).unwrap_or(weakest))
+}
+
+/// Where a level that ignores sessions holds, a weaker level that is violated demands the order of sessions: then the
+/// violation to speak of is that of the same level with sessions.
+fn with_sessions<'r>(report: &'r Report<'_>, violated: &Answer) -> Option<&'r Answer> {
+    let weaker = violated.level.shipped()?;
+    let holds = |level| report.strongest().iter().any(|answer| answer.level.shipped() == Some(level));
+    let session = match weaker {
+        _ if weaker.needs_times() => return None,
+        _ if holds(LevelId::Serializable) => LevelId::SessionSerializable,
+        _ if holds(LevelId::SnapshotIsolation) => LevelId::SessionSnapshotIsolation,
+        _ => return None,
+    };
+    let is_it = |answer: &&Answer| answer.level.shipped() == Some(session);
+    report.answers.iter().find(|answer| is_it(answer) && answer.decision == Decision::Violated)
 }
 
 /// The weakest level that is undecided.

@@ -8,8 +8,8 @@ mod statements;
 pub use races::{check_lost_update, check_write_skew, count_updates};
 pub use statements::{check_failures, check_statements};
 
-use databases::{Answer, ColumnType, Database, Session, Setting, Statement, Table, Url, open};
 use history::Datum;
+use isoscope_databases::{Answer, ColumnType, Database, Session, Setting, Statement, Table, Url, open};
 
 /// Opens the database of a URL.
 pub fn database(url: &str) -> Box<dyn Database> {

@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use databases::{Database, Failure, FailureKind, Session, Setting, Statement};
+use isoscope_databases::{Database, Failure, FailureKind, Session, Setting, Statement};
 
 use super::{Tables, integer, transaction};
 

@@ -1,10 +1,10 @@
 //! Every kind of statement, in transactions that commit and that do not; and failures by their meaning.
 
-use databases::{
+use history::{Bound, Datum};
+use isoscope_databases::{
     Answer, Comparison, Database, FailureKind, Session, Setting, Statement, StatementKind, Where,
     list_elements,
 };
-use history::{Bound, Datum};
 
 use super::{Tables, integer, transaction};
 
@@ -225,6 +225,6 @@ pub fn check_failures(database: &dyn Database, setting: &Setting, test: &str) {
     }
     let unknown = Setting { name: "no-such-setting".into(), is_default: false };
     assert_eq!(session.begin(&unknown).expect_err("no such setting").kind, FailureKind::Refused);
-    let wrong = databases::Table::of_integers("Robert'); DROP TABLE students", []);
+    let wrong = isoscope_databases::Table::of_integers("Robert'); DROP TABLE students", []);
     assert_eq!(database.prepare(&[wrong]).expect_err("no such name").kind, FailureKind::Refused);
 }

@@ -22,7 +22,7 @@ pub(crate) enum Phase {
 
 /// What the client asks for at the end, and what becomes of the message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Wish {
+pub(crate) enum Ending {
     Commit,
     Abort,
     /// The client asks to commit, and the message or its answer is lost.
@@ -76,7 +76,7 @@ pub(crate) struct Moments {
 #[derive(Debug)]
 pub(crate) struct Client {
     pub phase: Phase,
-    pub wish: Wish,
+    pub ending: Ending,
     pub rules: Rules,
     pub fault: Option<Fault>,
     pub plan: Vec<Planned>,
@@ -104,7 +104,7 @@ impl Client {
     pub fn new() -> Self {
         Self {
             phase: Phase::Done,
-            wish: Wish::Commit,
+            ending: Ending::Commit,
             rules: StoreLevel::Serializable.rules(),
             fault: None,
             plan: Vec::new(),
@@ -160,8 +160,8 @@ impl Client {
 
     /// What the client hears when the store has, or has not, committed.
     pub fn heard(&self, is_committed: bool) -> Outcome {
-        match self.wish {
-            Wish::CommitUnheard { .. } => Outcome::Unknown,
+        match self.ending {
+            Ending::CommitUnheard { .. } => Outcome::Unknown,
             _ if is_committed => Outcome::Committed,
             _ => Outcome::Aborted,
         }

@@ -5,7 +5,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use history::{Outcome, ValueId};
 
-use super::client::{Client, Done, Phase, Seen, Wish};
+use super::client::{Client, Done, Ending, Phase, Seen};
 use super::config::{Config, Operations};
 use super::level::{Age, Reads};
 use super::lists::{EMPTY_LIST, Lists};
@@ -13,7 +13,7 @@ use super::record::Recorder;
 use super::store::{Replication, Store, Version, View};
 use super::table::Table;
 use super::workload::{Planned, Workload};
-use super::{Fault, Run, StoreLevel};
+use super::{Fault, Part, Run, StoreLevel};
 use crate::random::Random;
 
 const MAX_SITES: u32 = 4;
@@ -46,7 +46,8 @@ pub(crate) struct Engine<'c> {
 }
 
 impl<'c> Engine<'c> {
-    pub fn new(config: &'c Config) -> Self {
+    /// A world in which nothing has happened yet; whether what happens is handed out in parts.
+    pub fn new(config: &'c Config, is_streamed: bool) -> Self {
         let mut random = Random::new(config.seed);
         let sites = config.sessions.min(MAX_SITES);
         let has = |needs: fn(Fault) -> bool| config.faults.iter().any(|&(fault, _)| needs(fault));
@@ -77,7 +78,7 @@ impl<'c> Engine<'c> {
             has_table,
             clients: (0..config.sessions).map(|_| Client::new()).collect(),
             arrivals: BinaryHeap::with_capacity(config.sessions as usize),
-            recorder: Recorder::new(config, &table, &mut random),
+            recorder: Recorder::new(config, &table, &mut random, is_streamed),
             table,
             random,
             now: 0,
@@ -89,19 +90,42 @@ impl<'c> Engine<'c> {
     }
 
     pub fn run(mut self) -> Run {
+        self.start_all();
+        while self.step() {}
+        self.recorder.finish()
+    }
+
+    /// Hands out what happens in parts, until there is no more or the receiver has enough.
+    pub fn stream<E>(mut self, take: &mut dyn FnMut(&Part) -> Result<(), E>) -> Result<(), E> {
+        self.start_all();
+        loop {
+            let is_last = !self.step();
+            if let Some(part) = self.recorder.part(is_last) {
+                take(&part)?;
+            }
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    fn start_all(&mut self) {
         for session in 0..self.config.sessions {
             self.start_next(session, 0);
         }
-        while let Some(Reverse((arrival, session))) = self.arrivals.pop() {
-            self.now = arrival.max(self.now + 1);
-            match self.clients[session as usize].phase {
-                Phase::Begin => self.begin(session),
-                Phase::Operation => self.operation(session),
-                Phase::End => self.end(session),
-                Phase::Done => {}
-            }
+    }
+
+    /// The next message reaches the store; false if there is none.
+    fn step(&mut self) -> bool {
+        let Some(Reverse((arrival, session))) = self.arrivals.pop() else { return false };
+        self.now = arrival.max(self.now + 1);
+        match self.clients[session as usize].phase {
+            Phase::Begin => self.begin(session),
+            Phase::Operation => self.operation(session),
+            Phase::End => self.end(session),
+            Phase::Done => {}
         }
-        self.recorder.finish()
+        true
     }
 
     /// The client takes one more of the transactions that are to be run, if any is left.
@@ -166,17 +190,17 @@ impl<'c> Engine<'c> {
         let random = &mut self.random;
         let strikes = |&&(fault, rate): &&(Fault, f64)| fault != Fault::ClockSkew && random.chance(rate);
         let fault = self.config.faults.iter().find(strikes).map(|&(fault, _)| fault);
-        let wish = if self.random.chance(self.config.abort_share) {
-            Wish::Abort
+        let ending = if self.random.chance(self.config.abort_share) {
+            Ending::Abort
         } else if self.random.chance(self.config.unknown_share) {
-            Wish::CommitUnheard { arrives: self.random.chance(0.5) }
+            Ending::CommitUnheard { arrives: self.random.chance(0.5) }
         } else {
-            Wish::Commit
+            Ending::Commit
         };
         let rules = self.config.level.rules();
         let client = &mut self.clients[session as usize];
         client.fault = fault;
-        client.wish = wish;
+        client.ending = ending;
         client.rules = fault.map_or(rules, |fault| fault.change(rules));
     }
 
@@ -298,7 +322,7 @@ impl<'c> Engine<'c> {
 
     fn end(&mut self, session: u32) {
         let client = &self.clients[session as usize];
-        let is_asked = matches!(client.wish, Wish::Commit | Wish::CommitUnheard { arrives: true });
+        let is_asked = matches!(client.ending, Ending::Commit | Ending::CommitUnheard { arrives: true });
         let is_committed = is_asked && self.may_commit(session);
         if is_committed {
             self.commit(session);

@@ -9,13 +9,16 @@ use super::client::{Client, Done};
 use super::config::{Config, Operations};
 use super::lists::Lists;
 use super::table::{COLUMNS, Filter, Table};
-use super::{Commit, Fault, Run};
+use super::{Commit, Fault, Part, Run};
 use crate::random::Random;
 
 /// Aborted attempts are left out beyond this many operations, so that ids stay below 2^32.
 const MAX_RECORDED_OPERATIONS: usize = 1 << 31;
 /// How far a wrong clock is off, in one-way message times.
 const WRONG_CLOCK_LATENCIES: i64 = 200;
+
+/// How many transactions are handed out together.
+const PART: usize = 1_000;
 
 /// What the numbers in the store stand for, if they stand for lists or rows.
 pub(crate) type Held<'e> = (&'e Lists, &'e Table);
@@ -28,6 +31,10 @@ pub(crate) struct Recorder {
     records_aborted: bool,
     records_keys: bool,
     operations: usize,
+    /// Whether what happened is handed out in parts, so that nothing of it is kept.
+    is_streamed: bool,
+    /// The session of each transaction of the part, in the order in which they ended.
+    order: Vec<SessionId>,
     commits: Vec<(u32, u32, i64, i64)>,
     list: Vec<ValueId>,
     /// The values of contents of a table's rows, or `ABSENT` where nobody asked yet.
@@ -43,7 +50,7 @@ struct Recorded {
 }
 
 impl Recorder {
-    pub fn new(config: &Config, table: &Table, random: &mut Random) -> Self {
+    pub fn new(config: &Config, table: &Table, random: &mut Random, is_streamed: bool) -> Self {
         let mut builder = Builder::new();
         builder.clock = Clock::Nanoseconds;
         builder.initial = match config.operations {
@@ -61,7 +68,8 @@ impl Recorder {
             }
         }
         let most = config.operations_per_transaction.1 as usize;
-        builder.reserve(config.transactions as usize, config.transactions as usize * most);
+        let expected = if is_streamed { PART } else { config.transactions as usize };
+        builder.reserve(expected, expected * most);
         let sessions = (0..config.sessions)
             .map(|_| Recorded { id: builder.session(), clock_ns: clock_error(config, random), txn_count: 0 })
             .collect();
@@ -72,6 +80,8 @@ impl Recorder {
             records_aborted: config.record_aborted,
             records_keys: config.record_changed_keys,
             operations: 0,
+            is_streamed,
+            order: Vec::new(),
             commits: Vec::new(),
             list: Vec::new(),
             contents,
@@ -86,11 +96,12 @@ impl Recorder {
             return;
         }
         let recorded = &mut self.sessions[session as usize];
-        if is_committed && client.fault != Some(Fault::LostCommit) {
+        if is_committed && client.fault != Some(Fault::LostCommit) && !self.is_streamed {
             self.commits.push((session, recorded.txn_count, client.begin, now));
         }
         recorded.txn_count += 1;
-        self.builder.begin(recorded.id);
+        let recorded_id = recorded.id;
+        self.builder.begin(recorded_id);
         if self.records_times {
             let times = client_times(client, recorded.clock_ns, outcome);
             self.builder.set_times(times).expect("a simulated client does one thing after the other");
@@ -98,8 +109,23 @@ impl Recorder {
         for &done in &client.done {
             self.operation(done, client, held);
         }
-        self.operations += client.done.len();
         self.builder.end(outcome);
+        if self.is_streamed {
+            self.order.push(recorded_id);
+        } else {
+            self.operations += client.done.len();
+        }
+    }
+
+    /// The transactions since the last part, if they are enough for one or there will be no more.
+    pub fn part(&mut self, is_last: bool) -> Option<Part> {
+        if self.order.len() < PART && !is_last {
+            return None;
+        }
+        let next = self.builder.next_part();
+        let builder = std::mem::replace(&mut self.builder, next);
+        self.contents.clear();
+        Some(Part { history: builder.finish(), sessions: std::mem::take(&mut self.order) })
     }
 
     /// The history and the commits by their ids in it.

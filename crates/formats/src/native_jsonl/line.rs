@@ -9,7 +9,7 @@ use super::encode::{array, datum, int, pair, put, times as put_times};
 /// A transaction in the making; what is said of an operation is said of the last one.
 ///
 /// ```
-/// use formats::native_jsonl::TxnLine;
+/// use isoscope_formats::native_jsonl::TxnLine;
 /// use history::{Datum, Outcome, TxnTimes};
 ///
 /// let mut line = TxnLine::new(3, None);

@@ -1,7 +1,7 @@
 //! Native lines to a history.
 
 use history::{Builder, Clock, Datum, InitialDefault, KeyId, Outcome, SessionId, TxnTimes, ValueId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::VERSION;
 use super::flat_row::RowReader;
@@ -11,7 +11,8 @@ use crate::key_cache::KeyCache;
 use crate::source::Block;
 use crate::{Error, Format, Loaded, ReadOptions, Source, Warning};
 
-const LINE_KINDS: &str = "one of the members s, session, initial, default, default?, keys, note, recording";
+const LINE_KINDS: &str =
+    "one of the members s, session, initial, default, default?, keys, note, recording, before";
 
 /// Whether an input begins with the header.
 pub(crate) fn looks_like(head: &[u8]) -> bool {
@@ -36,13 +37,16 @@ pub(crate) fn read(source: &mut Source<'_>, _options: &ReadOptions) -> Result<Lo
     Ok(loaded)
 }
 
+/// Reads lines into a history.
 #[derive(Default)]
-struct Reader {
-    builder: Builder,
-    has_header: bool,
+pub(super) struct Reader {
+    pub(super) builder: Builder,
+    pub(super) has_header: bool,
     /// The recorder said that it would say when it is done, and has not yet.
-    is_open: bool,
-    sessions: FxHashMap<u64, SessionId>,
+    pub(super) is_open: bool,
+    pub(super) sessions: FxHashMap<u64, SessionId>,
+    /// What a reader that follows the recording has to know besides.
+    pub(super) followed: Followed,
     /// The level of the transactions of a session that name none themselves.
     levels: FxHashMap<u64, Box<str>>,
     initial: FxHashMap<KeyId, ValueId>,
@@ -51,8 +55,43 @@ struct Reader {
     row_reader: RowReader,
 }
 
+/// What lines say to a reader that follows a recording.
+#[derive(Default)]
+pub(super) struct Followed {
+    /// Sessions of blocks that were read before.
+    pub earlier: FxHashSet<u64>,
+    /// Sessions that were introduced, with their names.
+    pub introduced: Vec<(u64, Option<Datum>)>,
+    /// The session of each transaction, in the order of the lines.
+    pub order: Vec<SessionId>,
+    /// Whether a transaction has a name.
+    pub has_names: bool,
+    /// The latest mark.
+    pub before: Option<i64>,
+    /// Whether a line said what keys hold at first.
+    pub has_initial: bool,
+    /// Whether a line said that the recording is closed.
+    pub is_closed: bool,
+}
+
 impl Reader {
-    fn block(&mut self, block: Block<'_>, warnings: &mut Vec<Warning>) -> Result<(), Error> {
+    /// Takes what was read so far, and goes on with an empty history of the same kind.
+    pub(super) fn take(&mut self) -> Builder {
+        let mut next = Builder::new();
+        next.clock = self.builder.clock;
+        next.initial.default = match self.builder.initial.default {
+            InitialDefault::Value(value) => {
+                InitialDefault::Value(next.values.intern(self.builder.values.original(value)))
+            }
+            InitialDefault::UnknownButOne => InitialDefault::UnknownButOne,
+        };
+        self.followed.earlier.extend(self.sessions.drain().map(|(number, _)| number));
+        self.initial.clear();
+        self.cache = KeyCache::default();
+        std::mem::replace(&mut self.builder, next)
+    }
+
+    pub(super) fn block(&mut self, block: Block<'_>, warnings: &mut Vec<Warning>) -> Result<(), Error> {
         let length = match is_torn(block) {
             Some(torn_at) => {
                 warnings.push(torn_line(block, torn_at));
@@ -86,11 +125,13 @@ impl Reader {
             "session" => self.session_line(json),
             "initial" => self.initial_line(json),
             "default" => {
+                self.followed.has_initial = true;
                 let value = json.value(&mut self.builder)?;
                 self.builder.initial.default = InitialDefault::Value(value);
                 end_object(json)
             }
             "default?" if json.eat_word("true") => {
+                self.followed.has_initial = true;
                 self.builder.initial.default = InitialDefault::UnknownButOne;
                 end_object(json)
             }
@@ -103,9 +144,19 @@ impl Reader {
                 let at = json.position();
                 self.is_open = match &*json.string("`\"open\"` or `\"closed\"`")? {
                     "open" => true,
-                    "closed" => false,
+                    "closed" => {
+                        self.followed.is_closed = true;
+                        false
+                    }
                     _ => return Err(json.error_at(at, "`\"open\"` or `\"closed\"`")),
                 };
+                end_object(json)
+            }
+            "before" => {
+                let at = json.position();
+                let expected = "a time: all transactions that began before it are recorded";
+                let Ok(Number::Int(time)) = json.number() else { return Err(json.error_at(at, expected)) };
+                self.followed.before = self.followed.before.max(Some(time));
                 end_object(json)
             }
             _ => Err(json.error_at(start, LINE_KINDS)),
@@ -158,10 +209,11 @@ impl Reader {
                 _ => return Err(json.error("no other member than name and level, each once")),
             }
         }
-        if self.sessions.contains_key(&number) {
+        if self.sessions.contains_key(&number) || self.followed.earlier.contains(&number) {
             let error = json.error_at(start, "the number of a session that did not occur yet");
             return Err(error.with_hint("a session is named before its first transaction"));
         }
+        self.followed.introduced.push((number, name.clone()));
         let session = match name {
             Some(name) => self.builder.named_session(name),
             None => self.builder.session(),
@@ -176,6 +228,7 @@ impl Reader {
     }
 
     fn initial_line(&mut self, json: &mut Json<'_>) -> Result<(), Error> {
+        self.followed.has_initial = true;
         json.expect(b'[', "an array of pairs `[key,value]`")?;
         let mut is_first = true;
         while json.next_item(is_first)? {
@@ -253,6 +306,7 @@ impl Reader {
             return Ok(false);
         };
         let session = self.session(session);
+        self.followed.order.push(session);
         self.builder.begin(session);
         let (builder, elements) = (&mut self.builder, &mut self.elements);
         let (cache, row_reader) = (&mut self.cache, &mut self.row_reader);
@@ -280,6 +334,7 @@ impl Reader {
     fn end(&mut self, members: Members, json: &Json<'_>, start: usize) -> Result<(), Error> {
         let outcome = members.outcome.ok_or_else(|| json.error_at(start, "the outcome: the member o"))?;
         if let Some(name) = members.name {
+            self.followed.has_names = true;
             self.builder.name_txn(name);
         }
         let of_session = members.session.and_then(|session| self.levels.get(&session));

@@ -199,3 +199,35 @@ fn rows_that_are_spelled_alike_are_one_value() {
     let plain = "{v1: 1, v2: 2}";
     assert_eq!(values, [plain, plain, plain, ":a", "{\"a}b\": 1}", "{\"a}b\": 1}", "7", "x"]);
 }
+
+#[test]
+fn marks_say_nothing_about_the_history() {
+    let (before, after) = SMALL.split_at(SMALL.find("{\"s\":1").unwrap());
+    let marked = format!("{before}{{\"before\":17}}\n{after}{{\"before\":-3}}\n");
+    assert_eq!(print(&load(marked).unwrap().history), SMALL);
+    let error = load(format!("{SMALL}{{\"before\":\"now\"}}\n")).unwrap_err().to_string();
+    assert!(error.contains("a time"), "{error}");
+}
+
+#[test]
+fn a_recording_that_is_followed_says_the_same_block_by_block() {
+    for seed in seeds() {
+        let history = random_history(seed);
+        let text = print(&history);
+        let mut reader = LineReader::new("file");
+        let mut count = 0;
+        for line in text.split_inclusive('\n') {
+            let batch = reader.read(line.as_bytes()).unwrap();
+            assert_eq!(batch.order.len(), batch.history.txn_count());
+            for &txn in &batch.order {
+                let ops: Vec<_> = batch.history.ops(txn).collect();
+                let whole: Vec<_> = history.ops(TxnId(count)).collect();
+                assert_eq!(ops.len(), whole.len(), "seed {seed}");
+                assert_eq!(batch.history.times(txn), history.times(TxnId(count)));
+                count += 1;
+            }
+        }
+        assert_eq!(count as usize, history.txn_count());
+        assert_eq!(reader.lines() as usize, text.lines().count());
+    }
+}

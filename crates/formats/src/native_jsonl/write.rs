@@ -73,6 +73,11 @@ impl<W: Write> NativeWriter<W> {
         self.line("recording", |out| out.extend(b"\"closed\""))
     }
 
+    /// All transactions that began before this moment are recorded.
+    pub fn before(&mut self, time: i64) -> io::Result<()> {
+        self.line("before", |out| put(out, format_args!("{time}")))
+    }
+
     /// A session, with its name if it has one.
     pub fn session(&mut self, number: u64, name: Option<&Datum>) -> io::Result<()> {
         self.line("session", |out| {
@@ -101,6 +106,16 @@ impl<W: Write> NativeWriter<W> {
     pub fn transaction(&mut self, line: &[u8]) -> io::Result<()> {
         debug_assert!(line.starts_with(b"{\"s\":") && line.ends_with(b"}\n"));
         self.out.write_all(line)
+    }
+
+    /// Appends a transaction of a history, without a name, in a session of this number.
+    pub fn append(&mut self, history: &History, txn: TxnId, session: u64) -> io::Result<()> {
+        self.out.write_all(&txn_line(history, txn, session, None, Vec::new()))
+    }
+
+    /// What keys hold before the first transaction of a history.
+    pub fn initial_state(&mut self, history: &History) -> io::Result<()> {
+        write_initial(history, self)
     }
 
     /// Hands everything to the operating system.
@@ -172,15 +187,15 @@ fn write_session<W: Write>(
         writer.session(number, name.as_ref())?;
     }
     for txn in txns {
-        *room = txn_line(history, txn, number, std::mem::take(room));
+        let name = history.txn_name(txn);
+        *room = txn_line(history, txn, number, name.as_ref(), std::mem::take(room));
         writer.transaction(room)?;
     }
     Ok(())
 }
 
-fn txn_line(history: &History, txn: TxnId, session: u64, room: Vec<u8>) -> Vec<u8> {
-    let mut line =
-        TxnLine::reusing_at(room, session, history.txn_name(txn).as_ref(), history.txn_level(txn).as_deref());
+fn txn_line(history: &History, txn: TxnId, session: u64, name: Option<&Datum>, room: Vec<u8>) -> Vec<u8> {
+    let mut line = TxnLine::reusing_at(room, session, name, history.txn_level(txn).as_deref());
     for op in history.op_range(txn).map(OpId) {
         write_op(history, history.op(op), &mut line);
         write_attributes(history, op, &mut line);

@@ -1,6 +1,6 @@
 //! A small file of each format, for the tests that go over all of them.
 
-use formats::{Format, WriteOptions, notation, write_to};
+use isoscope_formats::{Format, WriteOptions, notation, write_to};
 
 /// Everything that most formats can hold: two sessions, an aborted transaction, an initial read.
 pub const SMALL: &str = "

@@ -10,9 +10,9 @@ use std::time::Duration;
 use databases::Url;
 use history::History;
 use isoscope::{Check, Decision, LevelId, Limits};
+use isoscope_run::options::{Options, Settings};
+use isoscope_run::{Control, Summary};
 use record::Recorder;
-use run::options::{Options, Settings};
-use run::{Control, Summary};
 
 /// A folder that is removed at the end.
 pub struct Folder {
@@ -66,10 +66,10 @@ fn drive_with(options: &Options) -> Ran {
     let file = folder.file("history.jsonl");
     let recorder = Recorder::create(&file).unwrap();
     let workload = options.build().unwrap();
-    let claim = run::claim(database.as_ref(), workload.as_ref()).unwrap();
+    let claim = isoscope_run::claim(database.as_ref(), workload.as_ref()).unwrap();
     let job = options.job(database.as_ref(), &setting, workload.as_ref(), &claim);
     let control = Control { is_stopped: &|| false, progress: &|_| {} };
-    let summary = run::run(&job, Some(&recorder), None, &control).unwrap();
+    let summary = isoscope_run::run(&job, Some(&recorder), None, &control).unwrap();
     let loaded = formats::read(&formats::Input::Path(file), &formats::ReadOptions::default()).unwrap();
     assert_eq!(loaded.warnings.len(), 0, "{:?}", loaded.warnings);
     Ran { summary, history: loaded.history }

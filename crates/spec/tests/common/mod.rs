@@ -1,6 +1,6 @@
 //! Seeded random small histories for the tests of this crate.
 
-use spec::{Outcome, SmallHistory, SmallTimes, SmallTxn};
+use isoscope_spec::{Outcome, SmallHistory, SmallTimes, SmallTxn};
 
 /// SplitMix64: a seed, and the same numbers every time.
 pub struct Random(pub u64);

@@ -4,11 +4,11 @@
 //! numbered by nothing, and a forbidden level is refuted for one constant witness after the other. No normal form, no
 //! seed, no cycle, no symmetry: it is good for three transactions.
 
+use isoscope_synth::{Problem, Scope};
 use spec::circuit::{Circuit, Lit};
 use spec::dense::{Algebra, Evaluator};
 use spec::sat::Solver;
 use spec::{Base, Level, SmallHistory, SmallTxn, Sort, oracle, total_order};
-use synth::{Problem, Scope};
 
 type Pairs = Vec<Vec<Lit>>;
 

@@ -3,8 +3,8 @@
 
 pub mod literal;
 
+use isoscope_synth::{Found, Options, Outcome, Problem, Scope};
 use spec::{Level, SmallHistory, library, oracle};
-use synth::{Found, Options, Outcome, Problem, Scope};
 
 /// A shipped level.
 pub fn level(name: &str) -> &'static Level {
@@ -62,7 +62,7 @@ pub fn confirm_by_engine(small: &SmallHistory, name: &str, expected: bool) {
 
 /// Whether there is a history in exactly this scope; what is found is confirmed.
 pub fn is_found(problem: &Problem<'_>, scope: Scope) -> bool {
-    match synth::synth_within(problem, scope) {
+    match isoscope_synth::synth_within(problem, scope) {
         Outcome::Found(found) => {
             confirm(problem, &found);
             true

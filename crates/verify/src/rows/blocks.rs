@@ -9,15 +9,15 @@ use history::{KeyId, TxnId};
 
 use super::contents::Content;
 use super::scripts::{Step, find};
-use super::search::{Deed, Lesson, Search};
+use super::search::{Deed, LearnedOrder, Search};
 
 /// Why a writer has to wait.
 #[derive(Default)]
 pub(super) struct Blocks {
     /// Who should come before it.
-    pub waits: Vec<Lesson>,
+    pub waits: Vec<LearnedOrder>,
     /// It should have come before somebody who has come.
-    pub late: Option<Lesson>,
+    pub late: Option<LearnedOrder>,
     /// How many readers would see a row that they did not see.
     pub weak: u32,
 }
@@ -26,23 +26,23 @@ pub(super) struct Blocks {
 pub(super) struct Blocked {
     /// The writer with the fewest reasons to wait, by its place.
     pub best: Option<usize>,
-    pub late: Vec<Lesson>,
-    pub waits: Vec<Lesson>,
+    pub late: Vec<LearnedOrder>,
+    pub waits: Vec<LearnedOrder>,
 }
 
-/// Wishes of one row that are looked at.
-const MAX_WISHES: usize = 32;
+/// PendingReads of one row that are looked at.
+const MAX_PENDING: usize = 32;
 
 impl Search<'_, '_> {
     /// Places a writer that need not wait.
     pub(super) fn place_a_writer(&mut self) -> Result<(), Blocked> {
         let mut places: Vec<usize> = (0..self.open.len()).collect();
-        places.sort_by_key(|&place| self.calendar.moment(self.open[place].txn));
+        places.sort_by_key(|&place| self.ready.moment(self.open[place].txn));
         let mut blocked = Blocked { best: None, late: Vec::new(), waits: Vec::new() };
         let (mut least, mut least_weak) = (usize::MAX, (u32::MAX, usize::MAX));
         for place in places {
             let txn = self.open[place].txn;
-            if !self.calendar.may_commit(txn) || !self.has_learnt_all(txn) {
+            if !self.ready.may_commit(txn) || !self.has_learnt_all(txn) {
                 continue;
             }
             let Some((began, effects)) = self.effects_of(place) else { continue };
@@ -84,7 +84,7 @@ impl Search<'_, '_> {
     /// Who should come before a writer.
     fn blocks(&mut self, writer: TxnId, effects: &[(KeyId, Content)]) -> Blocks {
         let mut blocks = Blocks::default();
-        self.wishes.fetch(effects.iter().map(|&(key, _)| key));
+        self.pending.fetch(effects.iter().map(|&(key, _)| key));
         for &(key, after) in effects {
             if !self.scripts.contents.is_same(self.table.now(key), after) {
                 self.add_blocks(&mut blocks, writer, key, after);
@@ -97,22 +97,22 @@ impl Search<'_, '_> {
         let (now, open, contents) = (self.table.now(key), &self.open, &self.scripts.contents);
         let mut wait = |first: TxnId| {
             if blocks.waits.iter().all(|known| known.first != first) {
-                blocks.waits.push(Lesson { first, deed: Deed::Begin, second: writer, key });
+                blocks.waits.push(LearnedOrder { first, deed: Deed::Begin, second: writer, key });
             }
         };
         let mut late = None;
-        for (reader, content) in self.wishes.of_key(key).take(MAX_WISHES) {
+        for (reader, content) in self.pending.of_key(key).take(MAX_PENDING) {
             if reader == writer {
                 continue;
             }
-            let is_later = self.calendar.must_precede(writer, reader);
+            let is_later = self.ready.must_precede(writer, reader);
             match (contents.is_same(content, now), contents.is_same(content, after)) {
                 (true, _) if !is_later => wait(reader),
                 (true, _) => late = late.or(Some(reader)),
                 (_, true) if is_later => {
                     // Whoever would overwrite it before the reader comes should come first.
                     for other in open.iter().filter(|other| other.txn != writer && other.fitted.is_empty()) {
-                        let is_between = self.calendar.must_precede(other.txn, reader);
+                        let is_between = self.ready.must_precede(other.txn, reader);
                         if is_between && self.scripts.writes(other.txn, key, after) {
                             wait(other.txn);
                         }
@@ -120,7 +120,7 @@ impl Search<'_, '_> {
                 }
                 _ => {}
             }
-            if self.calendar.is_over_before(writer, reader) {
+            if self.ready.is_over_before(writer, reader) {
                 break;
             }
         }
@@ -128,8 +128,8 @@ impl Search<'_, '_> {
             && let Some(since) = self.table.since(key)
         {
             let second = self.placed[since as usize].txn;
-            let lesson = Lesson { first: writer, deed: Deed::Commit, second, key };
-            blocks.late = blocks.late.or(Some(lesson));
+            let order = LearnedOrder { first: writer, deed: Deed::Commit, second, key };
+            blocks.late = blocks.late.or(Some(order));
         }
         blocks.weak += self.surprised(writer, key, now, after);
     }

@@ -1,10 +1,10 @@
-//! Out of a dead end: who should have come before whom, learnt from what was overwritten too early.
+//! Leaves a dead end: learns an order of two transactions from a value that was overwritten too early.
 //!
-//! A transaction that does not fit wants to see something of a row. If the row held it before, the one that overwrote it
-//! came too early: it should have come after the reader, or, if it had to come before the reader by the clock, before
-//! whoever wrote what the reader saw. That is a lesson; everything since is taken back, and the lesson is kept. Each
-//! lesson is learnt once, so this ends. If there is nothing to learn, unknown transactions may help that nobody had to
-//! take in yet, and after that the reasons to wait are overridden one by one.
+//! A transaction that does not fit needs a content of a row. If the row held that content before, the transaction that
+//! overwrote it was placed too early: it belongs after the reader or, if the clock puts it before the reader, before the
+//! writer of the content. That is a *learned order*; everything placed since is taken back, and the order is kept. Each
+//! order is learned once, so this ends. If there is nothing to learn, a transaction of unknown outcome that no other
+//! transaction needed so far may help; after that the reasons to wait are overridden one by one.
 
 use certify::Core;
 use history::{KeyId, Outcome, TxnId};
@@ -13,19 +13,19 @@ use rustc_hash::FxHashMap;
 use super::blocks::Blocked;
 use super::contents::Content;
 use super::open::{Open, concerned};
-use super::search::{Deed, Lesson, Search};
+use super::search::{Deed, LearnedOrder, Search};
 use super::table::Overwritten;
 
-/// Rows that do not fit, of one transaction, that are looked at.
+/// The most rows that do not fit which are examined for one transaction.
 const MAX_WRONG: usize = 16;
-/// How far back the past of a row is looked at.
+/// The most earlier contents of a row that are examined.
 const MAX_PAST: usize = 64;
-/// Reasons to wait may be overridden so often.
+/// How often reasons to wait may be overridden.
 const MAX_OVERRIDES: u64 = 200;
-/// Rows in doubt to begin with; others come when these can be explained.
+/// The most rows in doubt at first; further rows follow when an order explains these.
 const MAX_DOUBTS: usize = 12;
 
-/// Somebody who came last.
+/// A transaction that was placed recently.
 struct Recent {
     txn: TxnId,
     moment: u32,
@@ -41,22 +41,22 @@ impl Recent {
 impl Search<'_, '_> {
     /// Goes on from a dead end, or gives the rows that it is about.
     pub(super) fn leave_dead_end(&mut self, blocked: Blocked) -> Result<(), Vec<KeyId>> {
-        let mut lessons = blocked.late.clone();
+        let mut learned = blocked.late.clone();
         let wrong = self.wrong_rows();
         for &(txn, key) in &wrong {
-            lessons.extend(self.lesson_of(txn, key));
+            learned.extend(self.order_of(txn, key));
         }
         for place in 0..self.open.len() {
-            lessons.extend(self.lesson_of_past(place));
-            lessons.extend(self.lessons_of_overlap(place));
+            learned.extend(self.order_of_past(place));
+            learned.extend(self.orders_of_overlap(place));
         }
-        lessons.retain(|lesson| self.is_new(lesson));
+        learned.retain(|order| self.is_new(order));
         // The one that takes least back.
-        let moment = |lesson: &Lesson| self.moment_of[lesson.second.index()];
-        if let Some(lesson) = lessons.into_iter().max_by_key(moment) {
-            let moment = moment(&lesson);
-            self.stats.lessons += 1;
-            self.lessons[lesson.second.index()].push(lesson);
+        let moment = |order: &LearnedOrder| self.moment_of[order.second.index()];
+        if let Some(order) = learned.into_iter().max_by_key(moment) {
+            let moment = moment(&order);
+            self.stats.learned += 1;
+            self.learned[order.second.index()].push(order);
             self.take_back(moment);
             return Ok(());
         }
@@ -71,15 +71,15 @@ impl Search<'_, '_> {
         Err(self.rows_in_doubt(&wrong, &blocked))
     }
 
-    fn is_new(&self, lesson: &Lesson) -> bool {
-        let is_known = |known: &Lesson| {
-            known.first == lesson.first && (known.deed == lesson.deed || known.deed == Deed::Commit)
+    fn is_new(&self, order: &LearnedOrder) -> bool {
+        let is_known = |known: &LearnedOrder| {
+            known.first == order.first && (known.deed == order.deed || known.deed == Deed::Commit)
         };
-        lesson.first != lesson.second
-            && self.is_placed(lesson.second)
-            && !self.calendar.must_precede(lesson.second, lesson.first)
-            && (lesson.deed == Deed::Begin || !self.calendar.must_commit_before(lesson.second, lesson.first))
-            && !self.lessons[lesson.second.index()].iter().any(is_known)
+        order.first != order.second
+            && self.is_placed(order.second)
+            && !self.ready.must_precede(order.second, order.first)
+            && (order.deed == Deed::Begin || !self.ready.must_commit_before(order.second, order.first))
+            && !self.learned[order.second.index()].iter().any(is_known)
     }
 
     /// Rows that do not fit, with who saw them.
@@ -99,33 +99,33 @@ impl Search<'_, '_> {
     }
 
     /// What is to be learnt from a row that does not fit.
-    fn lesson_of(&mut self, reader: TxnId, key: KeyId) -> Option<Lesson> {
+    fn order_of(&mut self, reader: TxnId, key: KeyId) -> Option<LearnedOrder> {
         let past: Vec<_> = self.table.past(key).take(MAX_PAST).collect();
         let fits = |content: Content| self.scripts.meet(reader, key, content).is_right;
         let place = past.iter().map(|entry| entry.content).position(fits)?;
         let overwriter = self.placed[past[place].moment as usize].txn;
-        if !self.calendar.must_precede(overwriter, reader) {
-            return Some(Lesson { first: reader, deed: Deed::Begin, second: overwriter, key });
+        if !self.ready.must_precede(overwriter, reader) {
+            return Some(LearnedOrder { first: reader, deed: Deed::Begin, second: overwriter, key });
         }
         let writer = self.placed[past.get(place + 1)?.moment as usize].txn;
-        Some(Lesson { first: overwriter, deed: Deed::Commit, second: writer, key })
+        Some(LearnedOrder { first: overwriter, deed: Deed::Commit, second: writer, key })
     }
 
     /// An open transaction that does not fit now, by all rows and by how many rows it was told to have changed, would fit
     /// without what one of those did who came last, or several: it should have come before that.
-    fn lesson_of_past(&mut self, place: usize) -> Option<Lesson> {
+    fn order_of_past(&mut self, place: usize) -> Option<LearnedOrder> {
         if self.open[place].has_fitted() {
             return None;
         }
         let first = self.open[place].txn;
         let recent = self.recent();
         let (fixed, free): (Vec<Recent>, Vec<Recent>) =
-            recent.into_iter().partition(|recent| self.calendar.must_precede(recent.txn, first));
+            recent.into_iter().partition(|recent| self.ready.must_precede(recent.txn, first));
         let one =
             free.iter().find_map(|recent| self.fits_without(place, &fixed, std::slice::from_ref(recent)));
         let some = || (1..=free.len()).find_map(|count| self.fits_without(place, &fixed, &free[..count]));
         let (second, key) = one.or_else(some)?;
-        Some(Lesson { first, deed: Deed::Begin, second, key })
+        Some(LearnedOrder { first, deed: Deed::Begin, second, key })
     }
 
     /// Who came last, the latest first, with what they overwrote.
@@ -163,7 +163,7 @@ impl Search<'_, '_> {
 
     /// A transaction that began before a commit that wrote one of its rows should have committed before that; or that
     /// commit should have come before the one after which the transaction did not fit any more.
-    fn lessons_of_overlap(&mut self, place: usize) -> Vec<Lesson> {
+    fn orders_of_overlap(&mut self, place: usize) -> Vec<LearnedOrder> {
         let (txn, Some(&began)) = (self.open[place].txn, self.open[place].fitted.last()) else {
             return Vec::new();
         };
@@ -176,8 +176,8 @@ impl Search<'_, '_> {
             Some((self.placed[since as usize].txn, key))
         };
         let Some((other, key)) = effects.iter().find_map(overlap) else { return Vec::new() };
-        let lesson = |first, second| Lesson { first, deed: Deed::Commit, second, key };
-        vec![lesson(txn, other), lesson(other, self.placed[began as usize].txn)]
+        let order = |first, second| LearnedOrder { first, deed: Deed::Commit, second, key };
+        vec![order(txn, other), order(other, self.placed[began as usize].txn)]
     }
 
     /// Takes in a transaction of unknown outcome that writes what somebody saw.
@@ -185,10 +185,10 @@ impl Search<'_, '_> {
         let is_open = |&txn: &TxnId| {
             self.history.outcome(txn) == Outcome::Unknown
                 && !self.is_placed(txn)
-                && self.calendar.may_begin(txn)
-                && self.calendar.may_commit(txn)
+                && self.ready.may_begin(txn)
+                && self.ready.may_commit(txn)
                 && self.may_begin_now(txn)
-                && self.calendar.is_its_turn(txn, |txn| self.is_placed(txn), |txn| self.has_begun(txn))
+                && self.ready.is_its_turn(txn, |txn| self.is_placed(txn), |txn| self.has_begun(txn))
         };
         let unknown: Vec<TxnId> = self.history.txns().filter(is_open).collect();
         for txn in unknown {
@@ -210,17 +210,17 @@ impl Search<'_, '_> {
         })
     }
 
-    /// Rows of a dead end: of those that do not fit, of those for which somebody waits, and of the lessons about the
+    /// Rows of a dead end: of those that do not fit, of those for which somebody waits, and of the learned about the
     /// transactions concerned, some each, of the earliest transactions.
     fn rows_in_doubt(&self, wrong: &[(TxnId, KeyId)], blocked: &Blocked) -> Vec<KeyId> {
         let mut txns: Vec<TxnId> = self.open.iter().map(|open| open.txn).collect();
-        txns.sort_by_key(|&txn| self.calendar.moment(txn));
+        txns.sort_by_key(|&txn| self.ready.moment(txn));
         let mut keys = Vec::new();
         for txn in txns {
             let wrong = wrong.iter().filter(|&&(of, _)| of == txn).map(|&(_, key)| key);
-            let lessons = self.lessons[txn.index()].iter().map(|lesson| lesson.key);
-            let waits = blocked.waits.iter().chain(&blocked.late).filter(|lesson| lesson.second == txn);
-            keys.extend(wrong.take(2).chain(lessons.take(2)).chain(waits.map(|lesson| lesson.key).take(2)));
+            let learned = self.learned[txn.index()].iter().map(|order| order.key);
+            let waits = blocked.waits.iter().chain(&blocked.late).filter(|order| order.second == txn);
+            keys.extend(wrong.take(2).chain(learned.take(2)).chain(waits.map(|order| order.key).take(2)));
             if keys.len() >= MAX_DOUBTS {
                 break;
             }

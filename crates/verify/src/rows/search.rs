@@ -1,8 +1,8 @@
 //! Runs the transactions on the rows, one after the other, in an order that explains every answer, if it finds one.
 //!
-//! Whoever only reads and fits comes at once: that cannot be wrong. Of the writers that fit, one comes that destroys
-//! nothing that somebody still wants to see. Where that leads into a dead end, what was overwritten too early says who
-//! should have come before whom; that is learnt, and everything since is taken back.
+//! A read-only transaction is placed as soon as its reads match, which cannot be wrong. Of the writers that fit, the
+//! search places one that overwrites nothing which a pending reader needs. A dead end shows which content was
+//! overwritten too early (`dead_end.rs`): the search learns that order and takes back everything placed since.
 //! Finding no order proves nothing.
 
 use std::cmp::Reverse;
@@ -11,12 +11,12 @@ use std::collections::BinaryHeap;
 use certify::{Core, Level, Node};
 use history::{History, KeyId, Outcome, SessionId, TxnId};
 
-use super::calendar::Calendar;
 use super::contents::Content;
 use super::open::{Open, concerned, effects};
+use super::pending_reads::PendingReads;
+use super::ready::ReadyQueue;
 use super::scripts::Scripts;
 use super::table::Table;
-use super::wishes::Wishes;
 use crate::options::{Limit, Options};
 
 /// Not placed.
@@ -39,11 +39,11 @@ pub(crate) enum Deed {
     Commit,
 }
 
-/// What must be before what, as far as it was learnt from a row.
+/// An order of two transactions that was learned from a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Lesson {
+pub(crate) struct LearnedOrder {
     pub first: TxnId,
-    /// What the first has to have done before the second commits.
+    /// The event of the first that comes before the commit of the second.
     pub deed: Deed,
     pub second: TxnId,
     pub key: KeyId,
@@ -53,15 +53,15 @@ pub(crate) struct Search<'h, 'o> {
     pub(super) history: &'h History,
     pub(super) scripts: Scripts<'h>,
     pub(super) table: Table,
-    pub(super) calendar: Calendar<'h>,
-    pub(super) wishes: Wishes,
+    pub(super) ready: ReadyQueue<'h>,
+    pub(super) pending: PendingReads,
     pub(super) core: Core,
     pub(super) open: Vec<Open>,
     pub(super) placed: Vec<Placed>,
     /// For each transaction the moment of its commit.
     pub(super) moment_of: Vec<u32>,
-    /// For each transaction who must be before it.
-    pub(super) lessons: Vec<Vec<Lesson>>,
+    /// For each transaction the learned orders that put another transaction before it.
+    pub(super) learned: Vec<Vec<LearnedOrder>>,
     /// For each session its first committed transaction that is not placed.
     next: Vec<Option<TxnId>>,
     /// Sessions whose next transaction is not open, by its begin.
@@ -70,10 +70,10 @@ pub(crate) struct Search<'h, 'o> {
     options: &'o Options<'o>,
 }
 
-/// What the search took.
+/// The effort of the search.
 #[derive(Default, Clone, Copy)]
 pub(crate) struct Counts {
-    pub lessons: u64,
+    pub learned: u64,
     pub taken_back: u64,
     pub overrides: u64,
 }
@@ -90,23 +90,23 @@ pub(crate) enum End {
 }
 
 impl<'h, 'o> Search<'h, 'o> {
-    /// `None` if there is nothing to go by.
+    /// `None` if the history has something that cannot be run on rows.
     pub fn new(history: &'h History, level: &Level, options: &'o Options<'o>) -> Option<Self> {
         let mut scripts = Scripts::of(history)?;
-        let calendar = Calendar::new(history, level)?;
+        let ready = ReadyQueue::new(history, level)?;
         let table = Table::new(history, &mut scripts);
-        let wishes = Wishes::of(&scripts, calendar.by_begin());
+        let pending = PendingReads::of(&scripts, ready.by_begin());
         let mut search = Self {
             history,
             scripts,
             table,
-            calendar,
-            wishes,
+            ready,
+            pending,
             core: level.core,
             open: Vec::new(),
             placed: Vec::new(),
             moment_of: vec![NEVER; history.txn_count()],
-            lessons: vec![Vec::new(); history.txn_count()],
+            learned: vec![Vec::new(); history.txn_count()],
             next: vec![None; history.session_count()],
             idle: BinaryHeap::new(),
             stats: Counts::default(),
@@ -176,7 +176,7 @@ impl<'h, 'o> Search<'h, 'o> {
         let next = (first.0..=last.0).map(TxnId).find(is_next);
         self.next[session.index()] = next;
         if let Some(txn) = next {
-            self.idle.push(Reverse((self.calendar.begin_request(txn), session)));
+            self.idle.push(Reverse((self.ready.begin_request(txn), session)));
         }
     }
 
@@ -185,7 +185,7 @@ impl<'h, 'o> Search<'h, 'o> {
         self.advance();
         while let Some(&Reverse((_, session))) = self.idle.peek() {
             let txn = self.next[session.index()].expect("a session that waits has a next one");
-            if !self.calendar.may_begin(txn) {
+            if !self.ready.may_begin(txn) {
                 break;
             }
             self.idle.pop();
@@ -196,11 +196,11 @@ impl<'h, 'o> Search<'h, 'o> {
         self.advance();
     }
 
-    /// Tells the calendar who has come.
+    /// Tells the ready who has come.
     fn advance(&mut self) {
         let (open, moment_of) = (&self.open, &self.moment_of);
         let has_begun = |txn: TxnId| has_begun(open, moment_of, txn);
-        self.calendar.advance(has_begun, |txn| moment_of[txn.index()] != NEVER);
+        self.ready.advance(has_begun, |txn| moment_of[txn.index()] != NEVER);
     }
 
     /// Remembers that a transaction may begin now, where it may commit later.
@@ -212,14 +212,14 @@ impl<'h, 'o> Search<'h, 'o> {
         }
         if open.fitted.last() != Some(&moment) && self.may_begin_now(self.open[place].txn) {
             self.open[place].fitted.push(moment);
-            self.wishes.come(self.open[place].txn);
+            self.pending.come(self.open[place].txn);
         }
     }
 
     /// Whether no commit has come that the begin of a transaction has to precede.
     pub(super) fn may_begin_now(&self, txn: TxnId) -> bool {
         let latest = self.placed.last().map_or(i64::MIN, |placed| placed.latest_request);
-        self.core == Core::Serializable || self.calendar.may_still_begin(txn, latest)
+        self.core == Core::Serializable || self.ready.may_still_begin(txn, latest)
     }
 
     /// Places a transaction that fits and writes nothing. Where transactions begin before they commit, they come in the
@@ -234,9 +234,9 @@ impl<'h, 'o> Search<'h, 'o> {
     }
 
     pub(super) fn has_learnt_all(&self, txn: TxnId) -> bool {
-        self.lessons[txn.index()].iter().all(|lesson| match lesson.deed {
-            Deed::Begin => self.has_begun(lesson.first),
-            Deed::Commit => self.is_placed(lesson.first),
+        self.learned[txn.index()].iter().all(|order| match order.deed {
+            Deed::Begin => self.has_begun(order.first),
+            Deed::Commit => self.is_placed(order.first),
         })
     }
 
@@ -285,9 +285,9 @@ impl<'h, 'o> Search<'h, 'o> {
     pub(super) fn commit(&mut self, txn: TxnId, began: u32, effects: &[(KeyId, Content)]) {
         let moment = self.moment();
         self.moment_of[txn.index()] = moment;
-        self.wishes.come(txn);
+        self.pending.come(txn);
         let latest = self.placed.last().map_or(i64::MIN, |placed| placed.latest_request);
-        let latest_request = latest.max(self.calendar.commit_request(txn));
+        let latest_request = latest.max(self.ready.commit_request(txn));
         self.placed.push(Placed { txn, began, latest_request });
         for &(key, after) in effects {
             let before = self.table.now(key);
@@ -311,13 +311,13 @@ impl<'h, 'o> Search<'h, 'o> {
         self.stats.taken_back += undone.len() as u64;
         for placed in &undone {
             self.moment_of[placed.txn.index()] = NEVER;
-            self.calendar.put_back(placed.txn);
-            self.wishes.put_back(&self.scripts, placed.txn);
+            self.ready.put_back(placed.txn);
+            self.pending.put_back(&self.scripts, placed.txn);
         }
         // Those that began after the moment are no longer open, or will be found to be so again.
         let open = std::mem::take(&mut self.open);
         for open in open.iter().filter(|open| !open.fitted.is_empty()) {
-            self.wishes.put_back(&self.scripts, open.txn);
+            self.pending.put_back(&self.scripts, open.txn);
         }
         let mut fitted: Vec<(TxnId, Vec<u32>)> = open
             .into_iter()
@@ -330,7 +330,7 @@ impl<'h, 'o> Search<'h, 'o> {
         fitted.retain(|(_, fitted)| !fitted.is_empty());
         self.find_idle();
         for (txn, _) in &fitted {
-            self.calendar.put_back(*txn);
+            self.ready.put_back(*txn);
         }
         self.reopen(fitted);
     }
@@ -344,7 +344,7 @@ impl<'h, 'o> Search<'h, 'o> {
                 let mut before = fitted.swap_remove(known).1;
                 before.append(&mut self.open[place].fitted);
                 self.open[place].fitted = before;
-                self.wishes.come(txn);
+                self.pending.come(txn);
             }
         }
     }

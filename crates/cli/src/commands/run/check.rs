@@ -12,13 +12,13 @@ use ::run::promises::Promise;
 use index::Index;
 use isoscope::{Answer, Asked, AskedLevel, Check, Decision, LevelId, Limits, Monitor, NotAsked, Witness};
 
-use super::shares::Shares;
 use crate::args::{InputArguments, LimitArguments, ReadingArguments};
 use crate::exit::{Exit, Failure};
 use crate::load::Subject;
 use crate::progress::{Progress, Watched};
 use crate::report::shown::{Bar, Shown};
 use crate::report::{OfRun, Report};
+use crate::shares::Shares;
 use crate::terminal::visible;
 use crate::watch::watched;
 use crate::{interrupt, level_files, refused};
@@ -117,7 +117,7 @@ fn decide(
     let index = Index::of(&subject.history);
     let watched = Watched::new(limits, progress);
     let first = question.first();
-    let monitor = Shares::new(&watched, &first, question.time_for_others());
+    let monitor = Shares::of_run(&watched, &first, question.time_for_others());
     let check = Check::new(&subject.history)
         .index(&index)
         .levels(question.asked()?)
@@ -177,10 +177,9 @@ impl Question<'_> {
         judged.map(|answer| Judged { level: answer.level.clone(), decision: answer.decision }).collect()
     }
 
-    /// How long the levels may take together that the exit code does not depend on; a limit of the user's own is all
-    /// that counts.
+    /// How long checking may take together with the levels that the exit code does not depend on: as long as the run. A
+    /// limit of the user's own is all that counts.
     fn time_for_others(&self) -> Option<Duration> {
-        const LEAST: Duration = Duration::from_secs(5);
-        self.limits.time_limit.is_none().then(|| self.run_time.max(LEAST))
+        self.limits.time_limit.is_none().then_some(self.run_time)
     }
 }

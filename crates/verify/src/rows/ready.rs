@@ -1,16 +1,16 @@
-//! Which transactions may come next, by their sessions and by the clock.
+//! The transactions that may come next, by their sessions and by the clock.
 //!
-//! A transaction may come next when everything that must be before it has come; sessions are kept in order in any case. By the clock that is a comparison with
-//! the earliest end of what has not come yet: all ends are sorted once, and a pointer stands at the first that is
-//! missing. By the sessions it is the one before it.
+//! A transaction is ready when everything that must precede it was placed; the order of sessions is kept at every level.
+//! By the clock that is a comparison with the earliest end among the transactions that are not placed: all ends are
+//! sorted once, and a pointer stands at the first that is not placed. By the session it is the transaction before it.
 
 use certify::{Core, Level, RealTime};
 use history::{History, Outcome, TxnId};
 
 use crate::time::{begin_moment, commit_moment};
 
-/// What must be before what, as far as no answer is looked at.
-pub(crate) struct Calendar<'h> {
+/// The orders that the level demands, whatever the reads returned.
+pub(crate) struct ReadyQueue<'h> {
     history: &'h History,
     core: Core,
     skew: i64,
@@ -63,13 +63,13 @@ fn is_before(response: i64, skew: i64, request: i64) -> bool {
     response.saturating_add(skew) < request && response != i64::MAX && request != i64::MIN
 }
 
-impl<'h> Calendar<'h> {
+impl<'h> ReadyQueue<'h> {
     /// What the level obliges to.
     ///
     /// Within a session no skew counts, and the order of the session is kept in any case; so where clocks of a session
-    /// ran backwards nothing is promised, and there is no calendar.
+    /// ran backwards nothing is promised, and there is no ready.
     pub fn new(history: &'h History, level: &Level) -> Option<Self> {
-        let mut calendar = Self {
+        let mut ready = Self {
             history,
             core: level.core,
             skew: level.clock_skew,
@@ -81,10 +81,10 @@ impl<'h> Calendar<'h> {
             begins: Missing { sorted: Vec::new(), place_of: Vec::new(), first: 0 },
             real_time: level.real_time,
         };
-        history.txns().for_each(|txn| calendar.add_times(txn));
-        calendar.commits = Missing::of(history, &calendar.commit_response);
-        calendar.begins = Missing::of(history, &calendar.begin_response);
-        (level.real_time == RealTime::Ignored || calendar.runs_forward()).then_some(calendar)
+        history.txns().for_each(|txn| ready.add_times(txn));
+        ready.commits = Missing::of(history, &ready.commit_response);
+        ready.begins = Missing::of(history, &ready.begin_response);
+        (level.real_time == RealTime::Ignored || ready.runs_forward()).then_some(ready)
     }
 
     /// Whether no clock says that something of a session was over before something earlier of it was asked for.

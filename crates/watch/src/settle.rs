@@ -1,0 +1,489 @@
+//! Forgets what is settled.
+//!
+//! The events that [`Graph::inside`] gives come before all others in some explanation of whatever will be recorded, so
+//! the recording holds if they do and the rest does from their last versions. Three things must not get lost:
+//!
+//! - Where the last version of a key is not known, because writers overlapped and no read tells, the transactions that
+//!   this choice is tied to (its component of possible edges) stay, with what they wrote last and what they read of one
+//!   another.
+//! - Where such a transaction is known to be before another one that stays, but only by way of one that is forgotten,
+//!   the order is kept as a read: the first writes a key that no recording has, and the second reads it.
+//! - A transaction of `strong-si` whose begin is settled and whose commit is not keeps its writes.
+//!
+//! What these cannot keep is counted ([`Window::loosened`]): the rest then allows more than the whole, so a violation
+//! stays one, and only `holds` is no longer exact.
+
+use history::{Datum, KeyId, Outcome, TxnId, TxnTimes};
+use index::Index;
+use rustc_hash::FxHashSet;
+
+use crate::graph::{Graph, Inside, Part, Source, pairs};
+use crate::row::{Kind, Operation, Row};
+use crate::window::{Built, Settled, Window};
+
+/// So many transactions are looked at together; the matrix of their events then takes 20 MB at most.
+const MOST_NODES: usize = 4_000;
+
+impl Window {
+    /// Forgets what is settled in a small history that was built from this window and holds.
+    pub fn settle(&mut self, built: &Built, index: &Index) -> Settled {
+        let before = self.rows.len() as u64;
+        let Some(border) = built.border else {
+            return Settled { forgotten: 0, kept: before };
+        };
+        let border = self.bound(built, border);
+        let parts = self.parts(built, border);
+        // A write that turns out to have happened has a place in the graph only next time.
+        if !self.resolve_doubts(built, index)
+            && let Some(graph) = Graph::new(&built.history, index, self.events, &parts)
+        {
+            let inside = graph.inside();
+            let fates = Fates::of(&graph, &inside);
+            self.apply(built, &graph, &fates);
+        }
+        self.take_apart();
+        self.forget_rows(border);
+        let kept = self.rows.len() as u64;
+        Settled { forgotten: before.saturating_sub(kept), kept }
+    }
+
+    /// A border before which few enough transactions began.
+    fn bound(&self, built: &Built, border: i64) -> i64 {
+        let begins = self.rows.iter().filter_map(|row| row.times.begin_request);
+        let mut begins: Vec<i64> = begins.filter(|&begin| begin < border).collect();
+        if begins.len() <= MOST_NODES || built.rows.len() <= MOST_NODES {
+            return border;
+        }
+        let (_, bound, _) = begins.select_nth_unstable(MOST_NODES);
+        *bound
+    }
+
+    fn parts(&self, built: &Built, border: i64) -> Vec<Part> {
+        let part = |(place, row): (usize, &Option<u32>)| {
+            let Some(row) = row.map(|row| &self.rows[row as usize]) else { return Part::Absent };
+            let is_beyond = row.times.begin_request.is_some_and(|begin| begin >= border);
+            match row.outcome {
+                Outcome::Aborted => Part::Absent,
+                _ if is_beyond => Part::Absent,
+                Outcome::Unknown => Part::Doubt,
+                Outcome::Committed => {
+                    let is_complete = built.is_complete[place];
+                    let times = &row.times;
+                    let begun = times.begin_response.or(times.commit_request).or(times.commit_response);
+                    let commit = is_complete && self.events.is_before(times.commit_response, Some(border));
+                    let begin = match self.events.per_txn {
+                        1 => commit,
+                        _ => is_complete && self.events.is_before(begun, Some(border)),
+                    };
+                    Part::Node { begin, commit }
+                }
+            }
+        };
+        built.rows.iter().enumerate().map(part).collect()
+    }
+
+    fn apply(&mut self, built: &Built, graph: &Graph<'_>, fates: &Fates) {
+        let mut changed: Vec<(u32, Vec<Operation>)> = Vec::new();
+        for (txn, fate) in fates.all.iter().enumerate() {
+            let id = TxnId::from_index(txn);
+            let ops = match fate {
+                Fate::Stays => continue,
+                Fate::Forgotten => Vec::new(),
+                Fate::Half => self.kept_ops(built, graph, id, &|_| true, &|_| false),
+                Fate::Tied => {
+                    let keeps_write = |key| fates.keeps_write(graph, txn as u32, key);
+                    let keeps_read = |read| fates.keeps_read(graph, read);
+                    self.kept_ops(built, graph, id, &keeps_write, &keeps_read)
+                }
+            };
+            changed.push((txn as u32, ops));
+        }
+        for (place, &key) in built.keys.iter().enumerate() {
+            if let Some(write) = fates.last_write(graph, KeyId::from_index(place)) {
+                let value = built.history.values().original(graph.index.writes()[write as usize].value);
+                self.state.set(key, value);
+            }
+        }
+        self.loosened += fates.loosened;
+        for (txn, ops) in changed {
+            if let Some(row) = built.rows[txn as usize].map(|row| &mut self.rows[row as usize]) {
+                (row.ops, row.is_part) = (ops, true);
+            }
+        }
+        self.keep_orders(built, graph, fates);
+        let is_gone = |txn: &(usize, &Fate)| *txn.1 == Fate::Forgotten;
+        for (txn, _) in fates.all.iter().enumerate().filter(is_gone) {
+            if let Some(row) = built.rows[txn] {
+                self.rows[row as usize].number = GONE;
+            }
+        }
+    }
+
+    /// The last writes and the external reads of a transaction that are chosen.
+    fn kept_ops(
+        &self,
+        built: &Built,
+        graph: &Graph<'_>,
+        txn: TxnId,
+        keeps_write: &dyn Fn(KeyId) -> bool,
+        keeps_read: &dyn Fn(usize) -> bool,
+    ) -> Vec<Operation> {
+        let index = graph.index;
+        let mut ops: Vec<(u32, Operation)> = Vec::new();
+        let value_of = |value| built.history.values().original(value);
+        for read in index.reads_of(txn).filter(|&read| keeps_read(read)) {
+            let read = &index.reads()[read];
+            let key = built.keys[read.key.index()];
+            ops.push((
+                read.op.0,
+                Operation { kind: Kind::Read, key, value: value_of(read.observed.value()) },
+            ));
+        }
+        for write in index.writes_of(txn) {
+            let write = &index.writes()[write];
+            if keeps_write(write.key) {
+                let kind = if write.is_dead { Kind::Delete } else { Kind::Write };
+                let key = built.keys[write.key.index()];
+                ops.push((write.op.0, Operation { kind, key, value: value_of(write.value) }));
+            }
+        }
+        ops.sort_by_key(|&(op, _)| op);
+        ops.into_iter().map(|(_, op)| op).collect()
+    }
+
+    /// Keeps orders that are known by way of transactions that are forgotten.
+    fn keep_orders(&mut self, built: &Built, graph: &Graph<'_>, fates: &Fates) {
+        let events = graph.events;
+        let staying: Vec<u32> = (0..fates.all.len() as u32)
+            .filter(|&txn| graph.is_node(txn) && fates.all[txn as usize] != Fate::Forgotten)
+            .collect();
+        let direct = fates.direct_reads(graph);
+        let session_of = |txn: u32| graph.history.session_of(TxnId(txn));
+        for &first in &staying {
+            let fate = &fates.all[first as usize];
+            if !matches!(fate, Fate::Tied | Fate::Half) {
+                continue;
+            }
+            let moments = graph.moments[first as usize];
+            for &second in staying.iter().filter(|&&second| second != first) {
+                let other = graph.moments[second as usize];
+                if session_of(first) == session_of(second) || direct.contains(&(first, second)) {
+                    continue;
+                }
+                let is_before = graph.is_earlier(first, second);
+                let is_told = events.is_before(moments.commit_response, other.begin_request);
+                if *fate == Fate::Half {
+                    if is_before && !is_told && fates.share_a_key(graph, first, second) {
+                        self.order(built, first, second);
+                    }
+                    continue;
+                }
+                if is_before && !is_told {
+                    let is_between = |&&third: &&u32| {
+                        third != first
+                            && third != second
+                            && graph.is_earlier(first, third)
+                            && graph.is_earlier(third, second)
+                    };
+                    if !staying.iter().any(|third| is_between(&third)) {
+                        self.order(built, first, second);
+                    }
+                }
+                if events.per_txn == 2 && !is_before {
+                    self.keep_weak_order(built, graph, first, second);
+                }
+            }
+        }
+    }
+
+    /// The orders of two transactions of `strong-si` that overlap.
+    fn keep_weak_order(&mut self, built: &Built, graph: &Graph<'_>, first: u32, second: u32) {
+        let events = graph.events;
+        let (one, other) = (graph.moments[first as usize], graph.moments[second as usize]);
+        let (begin, commit) = (events.begin(first), events.commit(first));
+        let (to_begin, to_commit) = (events.begin(second), events.commit(second));
+        let is_told = events.is_before(one.begin_response, other.commit_request);
+        if graph.reach.get(begin, to_commit) && !is_told {
+            self.order_begin(built, first, second);
+        }
+        let commits_told = events.is_before(one.commit_response, other.commit_request);
+        let is_lost = graph.reach.get(commit, to_commit) && !commits_told || graph.reach.get(begin, to_begin);
+        self.loosened += u64::from(is_lost);
+    }
+
+    fn mark(&mut self) -> u32 {
+        self.marks_made += 1;
+        let name = Datum::Tagged(Box::new(("isoscope/order".into(), Datum::Int(self.marks_made as i64))));
+        self.state.key(&name)
+    }
+
+    /// The second transaction reads something that the first one wrote.
+    fn order(&mut self, built: &Built, first: u32, second: u32) {
+        let (Some(one), Some(other)) = (built.rows[first as usize], built.rows[second as usize]) else {
+            return;
+        };
+        let (key, value) = (self.mark(), Datum::str("before"));
+        self.rows[one as usize].ops.push(Operation { kind: Kind::Write, key, value: value.clone() });
+        self.rows[other as usize].ops.push(Operation { kind: Kind::Read, key, value });
+    }
+
+    /// The first transaction does not see something that the second one wrote.
+    fn order_begin(&mut self, built: &Built, first: u32, second: u32) {
+        let (Some(one), Some(other)) = (built.rows[first as usize], built.rows[second as usize]) else {
+            return;
+        };
+        let (key, value) = (self.mark(), self.state.default.clone());
+        self.rows[one as usize].ops.push(Operation { kind: Kind::Read, key, value });
+        let value = Datum::str("after");
+        self.rows[other as usize].ops.push(Operation { kind: Kind::Write, key, value });
+    }
+
+    /// A transaction of unknown outcome that was read has committed, before the reader ended. One that stays unread for
+    /// long is taken apart: each of its writes may have happened, apart from the others. True if one that was taken apart
+    /// turns out to have committed.
+    fn resolve_doubts(&mut self, built: &Built, index: &Index) -> bool {
+        let read_until = read_until(built, index);
+        for (txn, row) in built.rows.iter().enumerate() {
+            let (Some(until), Some(row)) = (read_until[txn], *row) else { continue };
+            let id = TxnId::from_index(txn);
+            let next = built.history.session_txns(built.history.session_of(id)).find(|&later| later > id);
+            // The level orders a session, so what committed did so before the session went on.
+            let next_begin = next.and_then(|next| built.history.times(next).begin_request);
+            commit_doubt(&mut self.rows[row as usize], next_begin.map_or(until, |begin| begin.min(until)));
+        }
+        let mut read: Vec<usize> = Vec::new();
+        for &(place, txn) in &built.optional {
+            if let Some(until) = read_until[txn.index()] {
+                commit_doubt(&mut self.optional[place], until);
+                read.push(place);
+            }
+        }
+        let is_any = !read.is_empty();
+        for place in read.into_iter().rev() {
+            self.rows.push(self.optional.swap_remove(place));
+        }
+        is_any
+    }
+
+    fn take_apart(&mut self) {
+        let (seen, patience) = (self.seen, self.patience);
+        let is_old = |row: &Row| {
+            row.outcome == Outcome::Unknown
+                && row.number != GONE
+                && seen.saturating_sub(row.number) > patience
+        };
+        for place in 0..self.rows.len() {
+            if !is_old(&self.rows[place]) {
+                continue;
+            }
+            self.loosened += 1;
+            let row = std::mem::replace(&mut self.rows[place].number, GONE);
+            let (name, times) = (self.rows[place].name.clone(), self.rows[place].times);
+            let ops = std::mem::take(&mut self.rows[place].ops);
+            let mut written = FxHashSet::default();
+            for op in ops.into_iter().rev().filter(|op| op.kind != Kind::Read) {
+                if written.insert(op.key) {
+                    let times = TxnTimes { begin_request: times.begin_request, ..TxnTimes::default() };
+                    let (outcome, ops) = (Outcome::Unknown, vec![op]);
+                    let name = name.clone();
+                    self.optional.push(Row {
+                        number: row,
+                        session: None,
+                        name,
+                        outcome,
+                        times,
+                        ops,
+                        is_part: true,
+                    });
+                }
+            }
+        }
+    }
+
+    /// Aborted transactions that ended before the border can explain no read that is still to come.
+    fn forget_rows(&mut self, border: i64) {
+        let events = self.events;
+        self.rows.retain(|row| {
+            let is_over = events.is_before(row.times.commit_response, Some(border));
+            row.number != GONE && !(row.outcome == Outcome::Aborted && is_over)
+        });
+    }
+}
+
+/// The number of a row that is about to go.
+const GONE: u64 = u64::MAX;
+
+/// For each transaction of unknown outcome that certainly was read, the earliest end of a reader.
+fn read_until(built: &Built, index: &Index) -> Vec<Option<i64>> {
+    let mut until: Vec<Option<i64>> = vec![None; built.history.txn_count()];
+    for (number, read) in index.reads().iter().enumerate() {
+        let sources = index.sources(number);
+        let ([write], false) = (sources.writes, sources.initial) else { continue };
+        let (writer, end) = (index.writer(*write), built.history.times(read.txn).commit_response);
+        let is_doubt = built.history.outcome(writer) == Outcome::Unknown && writer != read.txn;
+        if is_doubt && built.history.outcome(read.txn) == Outcome::Committed {
+            let known = &mut until[writer.index()];
+            *known = [*known, end].into_iter().flatten().min();
+        }
+    }
+    until
+}
+
+/// A transaction committed before this moment after all.
+fn commit_doubt(row: &mut Row, until: i64) {
+    let begin_request = row.times.begin_request.map(|begin| begin.min(until));
+    let inner = |time: Option<i64>| time.filter(|&time| begin_request <= Some(time) && time <= until);
+    row.times = TxnTimes {
+        begin_request,
+        begin_response: inner(row.times.begin_response),
+        commit_request: inner(row.times.commit_request),
+        commit_response: Some(until),
+    };
+    row.outcome = Outcome::Committed;
+}
+
+/// What becomes of a transaction of the window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fate {
+    Stays,
+    Forgotten,
+    /// Its begin is settled, its commit is not.
+    Half,
+    /// It is settled, but a last version is tied to it.
+    Tied,
+}
+
+struct Fates {
+    all: Vec<Fate>,
+    loosened: u64,
+}
+
+impl Fates {
+    fn of(graph: &Graph<'_>, inside: &Inside) -> Self {
+        let tied = tied_components(graph, inside);
+        let is_inside = |event: u32| !inside.is_outside[event as usize];
+        let is_tied = |event: u32| is_inside(event) && tied.contains(&inside.component[event as usize]);
+        let fate = |txn: u32| {
+            let (begin, commit) = (graph.events.begin(txn), graph.events.commit(txn));
+            match (graph.is_node(txn) && is_inside(begin), is_inside(commit)) {
+                (false, _) => Fate::Stays,
+                (true, false) if is_tied(begin) => Fate::Stays,
+                (true, false) if graph.index.writes_of(TxnId(txn)).is_empty() => Fate::Forgotten,
+                (true, false) => Fate::Half,
+                (true, true) if is_tied(begin) || is_tied(commit) => Fate::Tied,
+                (true, true) => Fate::Forgotten,
+            }
+        };
+        let all: Vec<Fate> = (0..graph.parts.len() as u32).map(fate).collect();
+        let mut fates = Self { all, loosened: 0 };
+        fates.loosened = fates.count_lost_ties(graph);
+        fates
+    }
+
+    fn is(&self, txn: u32, fate: Fate) -> bool {
+        self.all[txn as usize] == fate
+    }
+
+    /// Whether a tied transaction's version of a key may be the last one.
+    fn keeps_write(&self, graph: &Graph<'_>, txn: u32, key: KeyId) -> bool {
+        !graph.writers(key).any(|other| self.is(other, Fate::Forgotten) && graph.is_earlier(txn, other))
+    }
+
+    /// Whether all sources of a tied transaction's read stay.
+    fn keeps_read(&self, graph: &Graph<'_>, read: usize) -> bool {
+        let key = graph.index.reads()[read].key;
+        let stays = |source: u32| self.is(source, Fate::Tied) && self.keeps_write(graph, source, key);
+        match graph.sources[read] {
+            Source::Initial => false,
+            Source::Txn(source) => stays(source),
+            Source::Open => {
+                let writers: Vec<u32> = graph.writers(key).collect();
+                let reader = graph.index.reads()[read].txn.0;
+                let mut candidates = graph.candidates(read, reader, &writers);
+                candidates.all(|source| matches!(source, Source::Txn(source) if stays(source)))
+            }
+        }
+    }
+
+    /// Choices of tied transactions that are not kept.
+    fn count_lost_ties(&self, graph: &Graph<'_>) -> u64 {
+        let mut lost = 0;
+        for key in 0..graph.history.keys().len() {
+            let key = KeyId::from_index(key);
+            let tied: Vec<u32> = graph.writers(key).filter(|&txn| self.is(txn, Fate::Tied)).collect();
+            let is_lost = |&(&one, &other): &(&u32, &u32)| {
+                let is_open = !graph.is_earlier(one, other) && !graph.is_earlier(other, one);
+                is_open && !(self.keeps_write(graph, one, key) && self.keeps_write(graph, other, key))
+            };
+            lost += pairs(&tied).filter(is_lost).count() as u64;
+        }
+        let reads = graph.index.reads().iter().enumerate();
+        let open = reads.filter(|(number, read)| {
+            graph.sources[*number] == Source::Open
+                && self.is(read.txn.0, Fate::Tied)
+                && !self.keeps_read(graph, *number)
+        });
+        lost + open.count() as u64
+    }
+
+    /// The write that leaves the last version of a key among those that are forgotten.
+    fn last_write(&self, graph: &Graph<'_>, key: KeyId) -> Option<u32> {
+        let writes = graph.index.writes_to(key).iter().copied();
+        let mut gone = writes.filter(|&write| self.is(graph.index.writer(write).0, Fate::Forgotten));
+        let first = gone.next()?;
+        let later = |last: u32, write: u32| match graph
+            .is_earlier(graph.index.writer(last).0, graph.index.writer(write).0)
+        {
+            true => write,
+            false => last,
+        };
+        // One pass finds a last one where the order of all is known, and a second one where one of them is after all.
+        let last = gone.clone().fold(first, later);
+        Some(std::iter::once(first).chain(gone).fold(last, later))
+    }
+
+    /// Pairs of a writer and a reader that keep their read.
+    fn direct_reads(&self, graph: &Graph<'_>) -> FxHashSet<(u32, u32)> {
+        let mut direct = FxHashSet::default();
+        for (number, read) in graph.index.reads().iter().enumerate() {
+            let Source::Txn(source) = graph.sources[number] else { continue };
+            let keeps = match self.all[read.txn.index()] {
+                Fate::Stays => !self.is(source, Fate::Forgotten),
+                Fate::Tied => self.keeps_read(graph, number),
+                Fate::Forgotten | Fate::Half => false,
+            };
+            let is_written = match self.all[source as usize] {
+                Fate::Tied => self.keeps_write(graph, source, read.key),
+                _ => true,
+            };
+            if keeps && is_written {
+                direct.insert((source, read.txn.0));
+            }
+        }
+        direct
+    }
+
+    fn share_a_key(&self, graph: &Graph<'_>, one: u32, other: u32) -> bool {
+        let keys = |txn: u32| graph.index.writes_of(TxnId(txn)).map(|write| graph.index.writes()[write].key);
+        keys(one).any(|key| keys(other).any(|another| another == key))
+    }
+}
+
+/// The components in which the last version of a key is not known.
+fn tied_components(graph: &Graph<'_>, inside: &Inside) -> FxHashSet<u32> {
+    let mut tied = FxHashSet::default();
+    for key in 0..graph.history.keys().len() {
+        let commits = graph.writers(KeyId::from_index(key));
+        let settled: Vec<u32> =
+            commits.filter(|&txn| !inside.is_outside[graph.events.commit(txn) as usize]).collect();
+        if settled.len() < 2 {
+            continue;
+        }
+        let is_last = |&&txn: &&u32| !settled.iter().any(|&other| graph.is_earlier(txn, other));
+        let last: Vec<u32> = settled.iter().filter(is_last).copied().collect();
+        if last.len() > 1 {
+            tied.extend(last.iter().map(|&txn| inside.component[graph.events.commit(txn) as usize]));
+        }
+    }
+    tied
+}

@@ -1,0 +1,58 @@
+//! The last versions of what is settled: the initial state of the next small history.
+
+use history::{Datum, InitialDefault, KeyId, Keys};
+
+/// What each key holds after everything that is settled.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    /// The keys by the numbers that rows use.
+    pub keys: Keys,
+    /// What a key holds that is not listed; nil if it is absent.
+    pub default: Datum,
+    held: Vec<Option<Datum>>,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self { keys: Keys::default(), default: Datum::Nil, held: Vec::new() }
+    }
+}
+
+impl State {
+    /// The number of a key.
+    #[inline]
+    pub fn key(&mut self, key: &Datum) -> u32 {
+        match *key {
+            Datum::Int(int) => self.keys.intern_int(int).0,
+            ref other => self.keys.get(other).unwrap_or_else(|| self.keys.intern(other.clone())).0,
+        }
+    }
+
+    /// What a key holds.
+    pub fn get(&self, key: u32) -> &Datum {
+        self.held.get(key as usize).and_then(Option::as_ref).unwrap_or(&self.default)
+    }
+
+    /// Whether a key holds something of its own.
+    pub fn own(&self, key: u32) -> Option<&Datum> {
+        self.held.get(key as usize)?.as_ref()
+    }
+
+    /// A key holds this from now on.
+    pub fn set(&mut self, key: u32, value: Datum) {
+        let length = self.held.len().max(key as usize + 1);
+        self.held.resize(length, None);
+        self.held[key as usize] = Some(value);
+    }
+
+    /// All keys that hold something of their own.
+    pub fn iter(&self) -> impl Iterator<Item = (&Datum, &Datum)> {
+        let held = self.held.iter().enumerate();
+        held.filter_map(|(key, value)| Some((self.keys.original(KeyId::from_index(key)), value.as_ref()?)))
+    }
+
+    /// The default as a history states it.
+    pub fn default_in(&self, values: &mut history::Values) -> InitialDefault {
+        InitialDefault::Value(values.intern(self.default.clone()))
+    }
+}
