@@ -277,7 +277,7 @@ fn build(tree: &Path, folder: &Path) -> Done<Vec<PathBuf>> {
         command.current_dir(tree).env("CARGO_TARGET_DIR", folder).env("RUSTFLAGS", "-Awarnings");
         command
     };
-    expect_success(&mut command(&words[..2]).args(&words[3..]))?;
+    expect_success(command(&words[..2]).args(&words[3..]))?;
     let said = output_of(&mut command(&words), &[0])?;
     let mut programs: Vec<PathBuf> = said
         .lines()
