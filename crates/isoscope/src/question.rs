@@ -237,7 +237,12 @@ impl Question<'_> {
 
     /// What texts of levels speak of, or why they do not speak of this history.
     pub(crate) fn facts(&self) -> Result<&Facts, &Flaw> {
-        self.facts.get_or_init(|| Facts::of(self.history)).as_ref()
+        let facts = || {
+            let mut facts = Facts::of(self.history)?;
+            facts.set_clock_skew(self.clock_skew);
+            Ok(facts)
+        };
+        self.facts.get_or_init(facts).as_ref()
     }
 
     fn verify(&self, level: &Level, hints: &[Hint<'_>]) -> (Decision, Option<Certificate>, Stats) {

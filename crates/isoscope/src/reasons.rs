@@ -155,6 +155,7 @@ impl Teller<'_> {
             Why::Session => format!("{from} comes before {to}: it is earlier in the same session"),
             Why::Read(_, key) if self.plan.one_source => format!("{to} read {} from {from}", self.key(key)),
             Why::Read(_, key) => format!("{from} comes before {to}: {to} read {} from {from}", self.key(key)),
+            Why::RealTime => format!("{from} comes before {to}: it had ended before {to} began"),
             Why::Told(by) => {
                 format!("{from} comes before {to}: {} read a list that shows this order", self.txn(by))
             }
@@ -185,6 +186,7 @@ impl Teller<'_> {
         let (from, to, kind, key, read) = match pair.why {
             Why::Session => (pair.from, pair.to, EdgeKind::So, None, None),
             Why::Read(read, key) => (pair.from, pair.to, EdgeKind::Wr, Some(key), Some(read)),
+            Why::RealTime => (pair.from, pair.to, EdgeKind::Rt, None, None),
             Why::Told(_) => (pair.from, pair.to, EdgeKind::Ww, None, None),
             Why::Visible { reader, key, .. } if pair.to == INITIAL => {
                 (reader, pair.from, EdgeKind::Rw, Some(key), self.read_of(reader, key))
@@ -277,11 +279,17 @@ impl Teller<'_> {
             Part::Cursor => {
                 format!("{reader_name} overwrites what it read, and {writer_name} comes before {reader_name}")
             }
+            Part::Overwritten => {
+                format!("{writer_name} is the last writer of a key before {reader_name}, which writes it too")
+            }
             Part::Prefix { .. } => format!(
                 "{reader_name} sees a prefix of the order, and what it must have seen comes after {writer_name}"
             ),
             Part::Conflicts => format!("both wrote a common key, and {writer_name} did so first"),
-            Part::Steps(_) if self.facts.is_session_before(writer, reader) => {
+            Part::Steps(steps) if steps.real_time && self.facts.is_real_time_before(writer, reader) => {
+                format!("{writer_name} had ended before {reader_name} began")
+            }
+            Part::Steps(steps) if steps.session && self.facts.is_session_before(writer, reader) => {
                 format!("{writer_name} is earlier in the session of {reader_name}")
             }
             Part::Steps(_) if !self.read_keys(writer, reader).is_empty() => {

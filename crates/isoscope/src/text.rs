@@ -126,7 +126,8 @@ fn decide_at_any_size(
     let facts = match is_recorded(name) && some_read_uncommitted(question) {
         false => facts,
         true => match Facts::for_level(question.history, level) {
-            Ok(facts) => {
+            Ok(mut facts) => {
+                facts.set_clock_skew(question.clock_skew);
                 own_facts = facts;
                 &own_facts
             }
@@ -207,7 +208,8 @@ fn by_definition(
     nodes: &[u32],
 ) -> Result<Option<Answer>, Error> {
     let few = facts.restricted(nodes);
-    let Some((small, keys)) = small::small_history(&few) else {
+    let speaks_for_all = Plan::of(level).is_ok_and(|plan| !plan.depends_on_all_writers());
+    let Some((small, keys)) = small::small_history(&few).filter(|_| speaks_for_all) else {
         return Ok(by_cases(question, &few, level, name));
     };
     if small.txns.len() >= spec::facts::MAX_TXNS {

@@ -28,6 +28,8 @@ const POSTGRES: &str = "PostgreSQL documentation, 13.2 Transaction Isolation, \
                         https://www.postgresql.org/docs/current/transaction-iso.html";
 const MYSQL: &str = "MySQL 8.4 Reference Manual, 17.7.2.1 Transaction Isolation Levels, \
                      https://dev.mysql.com/doc/refman/8.4/en/innodb-transaction-isolation-levels.html";
+const MYSQL_READS: &str = "MySQL 8.4 Reference Manual, 17.7.2.3 Consistent Nonlocking Reads, \
+                           https://dev.mysql.com/doc/refman/8.4/en/innodb-consistent-read.html";
 const MARIADB: &str = "MariaDB documentation, SET TRANSACTION, Isolation Levels, \
                        https://mariadb.com/docs/server/reference/sql-statements/administrative-sql-statements/\
                        set-commands/set-transaction";
@@ -55,9 +57,12 @@ const UPDATE_AND_DELETE: &str = "that one transaction updates a row and another 
 const ROWS_NOT_KEYS: &str = "conflicts are between versions of a row: a key that others have inserted and deleted since \
                              the snapshot can be inserted again, which snapshot isolation of keys forbids";
 const NOT_SNAPSHOT: &str = "plain reads see one snapshot, but UPDATE, DELETE and locking reads see what others have \
-                            committed since, and lost updates are not prevented: this is not snapshot isolation";
+                            committed since, and the next plain read sees the snapshot again: this goes back, which read \
+                            committed forbids here, and lost updates are not prevented";
 const NOT_SNAPSHOT_UNLESS_ASKED: &str = "plain reads see one snapshot, but UPDATE, DELETE and locking reads see what \
-                                         others have committed since, and lost updates are not prevented, unless \
+                                         others have committed since, and the next plain read sees the \
+                                         snapshot again, which read committed forbids here; lost updates are not \
+                                         prevented, unless \
                                          innodb_snapshot_isolation is on (from 11.6.2 on it is unless switched off)";
 
 const fn entry(product: &'static str, setting: &'static str, level: LevelId, source: &'static str) -> Entry {
@@ -92,12 +97,12 @@ const ENTRIES: [Entry; 22] = [
         "PostgreSQL gives read committed instead",
     ),
     expecting(entry("MySQL", "serializable", LevelId::Serializable, MYSQL), STRICT),
-    remarking(entry("MySQL", "repeatable-read", LevelId::ReadCommitted, MYSQL), NOT_SNAPSHOT),
+    remarking(entry("MySQL", "repeatable-read", LevelId::ReadUncommitted, MYSQL_READS), NOT_SNAPSHOT),
     entry("MySQL", "read-committed", LevelId::ReadCommitted, MYSQL),
     entry("MySQL", "read-uncommitted", LevelId::ReadUncommitted, MYSQL),
     expecting(entry("MariaDB", "serializable", LevelId::Serializable, MARIADB), STRICT),
     remarking(
-        entry("MariaDB", "repeatable-read", LevelId::ReadCommitted, MARIADB),
+        entry("MariaDB", "repeatable-read", LevelId::ReadUncommitted, MARIADB),
         NOT_SNAPSHOT_UNLESS_ASKED,
     ),
     entry("MariaDB", "read-committed", LevelId::ReadCommitted, MARIADB),
@@ -146,7 +151,7 @@ mod tests {
         assert_eq!(promise("PostgreSQL", "nonsense"), None);
         for product in ["MySQL", "MariaDB"] {
             let promise = promise(product, "repeatable-read").unwrap();
-            assert_eq!(promise.level, LevelId::ReadCommitted);
+            assert_eq!(promise.level, LevelId::ReadUncommitted);
             assert!(promise.remark.unwrap().contains("lost updates are not prevented"));
         }
     }

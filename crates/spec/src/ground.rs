@@ -152,10 +152,12 @@ impl Question {
         match (level.framework, &level.visible) {
             (Framework::CommitOrder, Some(visible)) => {
                 self.ordered(&level.order);
-                match visible {
-                    Rel::Base(Base::Earlier) => self.edges_of_earlier(),
-                    visible if visible.mentions(Base::Earlier) => return self.whole(&level.demand()),
-                    visible => self.edges_of(visible),
+                for part in union_parts(visible) {
+                    match part.of_level().unwrap_or((part, "")) {
+                        (Rel::Base(Base::Earlier), level) => self.edges_of_earlier(level),
+                        _ if part.mentions(Base::Earlier) => return self.whole(&level.demand()),
+                        _ => self.edges_of(part),
+                    }
                 }
                 self.whole(&level.require);
             }
@@ -194,10 +196,15 @@ impl Question {
         self.edges(|_, _, edge| table.at(&[edge.writer, edge.reader]));
     }
 
-    /// A transaction sees those that it has read from before the read in question.
-    fn edges_of_earlier(&mut self) {
+    /// A transaction sees those that it has read from before the read in question; with a level, only transactions that
+    /// ran at it do.
+    fn edges_of_earlier(&mut self, level: &str) {
         self.edges(|grounding, circuit, edge| {
-            grounding.reads_then(circuit, &[edge.object, edge.writer, edge.source, edge.reader])
+            let is_in = level.is_empty() || grounding.ran_at(level, edge.reader) != Lit::FALSE;
+            match is_in {
+                true => grounding.reads_then(circuit, &[edge.object, edge.writer, edge.source, edge.reader]),
+                false => Lit::FALSE,
+            }
         });
     }
 

@@ -12,7 +12,7 @@
 use batsat::{BasicSolver, Lit, SolverInterface, Var, lbool};
 use certify::text::facts::{Facts, INITIAL};
 use certify::text::judge::{Hit, Judge, Witness};
-use certify::text::plan::Plan;
+use certify::text::plan::{Part, Plan};
 use certify::text::saturate;
 use rustc_hash::FxHashMap;
 
@@ -68,6 +68,8 @@ struct Search<'a> {
     /// A guessed order: the position of each node.
     guess: Vec<u32>,
     candidate_count: usize,
+    /// Whether an order is mended by moving readers to the front.
+    reader_moves: bool,
     /// Unknown transactions that became a choice, and whose sources are not demanded yet.
     open: Vec<u32>,
 }
@@ -93,6 +95,7 @@ pub(crate) fn decide(facts: &Facts, plan: &Plan, certain: &[u32], options: &Opti
         is_certain,
         known,
         candidate_count: 0,
+        reader_moves: plan.parts.iter().any(reader_moves),
         open: Vec::new(),
     };
     for &node in certain {
@@ -102,6 +105,12 @@ pub(crate) fn decide(facts: &Facts, plan: &Plan, certain: &[u32], options: &Opti
         }
     }
     search.run()
+}
+
+/// Whether a hit of a part is better mended by a reader that stands earlier than by another order of the writers: where
+/// the reader sees everything before it, it has mostly read before a writer that was faster to commit.
+fn reader_moves(part: &Part) -> bool {
+    matches!(part, Part::Before { .. } | Part::Cursor | Part::Prefix { .. })
 }
 
 /// The nodes of a cycle, with those whose lists show its pairs.
@@ -154,7 +163,11 @@ impl Search<'_> {
                 forced::visit_known(self.facts, self.plan, &is_in, &source, add);
                 decided.iter().for_each(|&(from, to)| add(from, to));
             });
-            match pairs.order_by(&nodes, |node| u64::from(self.guess[node as usize])) {
+            let order = match self.reader_moves {
+                true => pairs.order_late(&nodes, |node| u64::from(self.guess[node as usize])),
+                false => pairs.order_by(&nodes, |node| u64::from(self.guess[node as usize])),
+            };
+            match order {
                 Err(left) => {
                     for cycle in pairs.cycles(&left, MOST_CYCLES) {
                         self.exclude_cycle(&cycle, &source);
@@ -318,11 +331,12 @@ impl Search<'_> {
             let from = witness.source[read as usize];
             self.not_from(read, from, &mut clause);
         }
+        let keeps_writers = reader_moves(part);
         for &(first, second) in &way.before {
             match self.known.is_before(facts, first, second) {
                 true => known.push((first, second)),
                 false => {
-                    let lit = self.before(first, second, true);
+                    let lit = self.before(first, second, !keeps_writers);
                     clause.push(!lit);
                 }
             }
@@ -330,19 +344,63 @@ impl Search<'_> {
         match self.known.is_before(facts, source, hit.rival) {
             true => known.push((source, hit.rival)),
             false => {
-                let lit = self.before(hit.rival, source, true);
+                let lit = self.before(hit.rival, source, !keeps_writers);
                 clause.push(lit);
             }
         }
+        if let Some(key) = way.overwrites {
+            self.add_writers_between(key, hit.rival, reader, &mut clause, &mut known);
+        }
         let mut nodes = way.nodes;
-        nodes.extend([source, reader, hit.rival]);
-        for &node in &nodes.clone() {
+        let ends = [source, reader, hit.rival];
+        let rests: Vec<u32> = match way.overwrites {
+            // Other writers need not be there.
+            Some(_) => ends.to_vec(),
+            None => nodes.iter().copied().chain(ends).collect(),
+        };
+        nodes.extend(ends);
+        for &node in &rests {
             let out = self.out(node);
             clause.extend(out);
         }
         clause.sort_unstable();
         clause.dedup();
         self.add_knowing(clause, nodes, known);
+    }
+
+    /// Adds to a clause that some other writer of a key stands between two of them: a literal for each, which implies both
+    /// pairs and that the writer is there.
+    fn add_writers_between(
+        &mut self,
+        key: u32,
+        first: u32,
+        last: u32,
+        clause: &mut Vec<Lit>,
+        known: &mut Vec<(u32, u32)>,
+    ) {
+        let facts = self.facts;
+        for &writer in facts.writers(key).iter().filter(|&&writer| writer != first && writer != last) {
+            if self.known.is_before(facts, writer, first) {
+                known.push((writer, first));
+                continue;
+            }
+            if self.known.is_before(facts, last, writer) {
+                known.push((last, writer));
+                continue;
+            }
+            let between = Lit::new(self.solver.new_var(lbool::FALSE, true), true);
+            let nodes = vec![first, writer, last];
+            for (from, to) in [(first, writer), (writer, last)] {
+                if !self.known.is_before(facts, from, to) {
+                    let lit = self.before(from, to, false);
+                    self.add(vec![!between, lit], nodes.clone());
+                }
+            }
+            if let Some(out) = self.out(writer) {
+                self.add(vec![!between, !out], nodes);
+            }
+            clause.push(between);
+        }
     }
 
     /// The pairs of a cycle are not all there.
@@ -354,7 +412,7 @@ impl Search<'_> {
             let to = cycle[(place + 1) % cycle.len()];
             let out = self.out(from);
             clause.extend(out);
-            if self.known.is_session_ordered(facts, from, to) {
+            if self.known.is_session_ordered(facts, from, to) || self.known.is_time_ordered(facts, from, to) {
                 continue;
             }
             let told = facts.told().iter().filter(|&&(a, b, _)| (a, b) == (from, to));

@@ -6,7 +6,7 @@
 
 use certify::text::facts::{Facts, INITIAL};
 use certify::text::judge::{Hit, Judge, Witness};
-use certify::text::plan::Plan;
+use certify::text::plan::{Plan, Readers};
 use rustc_hash::FxHashMap;
 
 use crate::Options;
@@ -93,6 +93,17 @@ pub(crate) fn visit_known(
                     last = from;
                 }
             }
+        }
+    }
+    if plan.real_time != Readers::None {
+        let (real_time, timeline) = (facts.mask(&plan.real_time), facts.timeline());
+        let nodes = (1..facts.node_count() as u32).filter(|&node| is_in(node));
+        for node in nodes.filter(|&node| facts.is_in(node, &real_time)) {
+            timeline.directly_before(facts, node, &mut |before| {
+                if is_in(before) {
+                    add(before, node);
+                }
+            });
         }
     }
     let told = facts.told().iter().filter(|&&(from, to, by)| is_in(from) && is_in(to) && is_in(by));

@@ -3,7 +3,7 @@
 //! n k numbers for n nodes and k sessions; where that is too much, only what one step shows is known.
 
 use certify::text::facts::{Facts, INITIAL, Mask};
-use certify::text::plan::Plan;
+use certify::text::plan::{Plan, Readers};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -23,6 +23,9 @@ pub(crate) struct Known {
     width: usize,
     /// Before which nodes session order and reads-from are in every order.
     ordered: (Mask, Mask),
+    /// Before which nodes real time is.
+    timed: Mask,
+    is_timed: bool,
     /// Whether session order is, before all of them.
     has_sessions: bool,
     /// Whether each node surely committed, so that what its lists show is known.
@@ -49,7 +52,17 @@ impl Known {
         }
         let ordered = (facts.mask(&plan.session), facts.mask(&plan.reads_from));
         let has_sessions = plan.session.is_all();
-        let mut known = Self { session, seen: Vec::new(), width, ordered, has_sessions, is_certain: is_in };
+        let (timed, is_timed) = (facts.mask(&plan.real_time), plan.real_time != Readers::None);
+        let mut known = Self {
+            timed,
+            is_timed,
+            session,
+            seen: Vec::new(),
+            width,
+            ordered,
+            has_sessions,
+            is_certain: is_in,
+        };
         if count * width <= MOST_ENTRIES {
             known.seen = vec![0; count * width];
             order.iter().for_each(|&node| pairs.after(node).iter().for_each(|&next| known.join(node, next)));
@@ -71,6 +84,11 @@ impl Known {
         facts.is_in(second, &self.ordered.0) && facts.is_session_before(first, second)
     }
 
+    /// Whether real time puts the first before the second in every order.
+    pub(crate) fn is_time_ordered(&self, facts: &Facts, first: u32, second: u32) -> bool {
+        self.is_timed && facts.is_in(second, &self.timed) && facts.is_real_time_before(first, second)
+    }
+
     /// Whether every order has the sources of a node's reads before it.
     pub(crate) fn is_read_ordered(&self, facts: &Facts, node: u32) -> bool {
         facts.is_in(node, &self.ordered.1)
@@ -84,7 +102,7 @@ impl Known {
             if node == first {
                 break;
             }
-            if self.is_session_ordered(facts, first, node) {
+            if self.is_session_ordered(facts, first, node) || self.is_time_ordered(facts, first, node) {
                 came.insert(first, (node, None));
                 break;
             }
@@ -96,7 +114,11 @@ impl Known {
             let is_certain = |before: u32| self.is_certain[before as usize];
             let session = facts.earlier_in_session(node, &self.ordered.0, is_certain);
             let session = session.map(|before| (before, None));
-            for (before, by) in session.chain(reads).chain(told) {
+            let mut ended: Vec<(u32, Option<u32>)> = Vec::new();
+            if self.is_timed && facts.is_in(node, &self.timed) {
+                facts.timeline().directly_before(facts, node, &mut |before| ended.push((before, None)));
+            }
+            for (before, by) in session.chain(reads).chain(told).chain(ended) {
                 let leads = before == first || self.is_before(facts, first, before);
                 if leads && !came.contains_key(&before) {
                     came.insert(before, (node, by));
@@ -120,6 +142,7 @@ impl Known {
             let reads = || facts.reads_of(second).any(|read| facts.only_source(read) == Some(first));
             return first == INITIAL
                 || self.is_session_ordered(facts, first, second)
+                || self.is_time_ordered(facts, first, second)
                 || facts.is_in(second, &self.ordered.1) && reads();
         }
         let seen = self.seen[second as usize * self.width + self.session[first as usize] as usize];

@@ -19,6 +19,8 @@ pub(crate) struct Way {
     pub reads: Vec<u32>,
     /// Pairs that stand in this order.
     pub before: Vec<(u32, u32)>,
+    /// A key that no transaction writes between the two ends.
+    pub overwrites: Option<u32>,
 }
 
 /// The way from a visible writer to a reader.
@@ -27,6 +29,12 @@ pub(crate) fn way(facts: &Facts, witness: &Witness, part: &Part, rival: u32, rea
     match part {
         Part::Session => {}
         Part::Conflicts | Part::Before { .. } | Part::Cursor => way.before.push((rival, reader)),
+        Part::Overwritten => {
+            way.before.push((rival, reader));
+            way.overwrites = overwritten_key(facts, witness, rival, reader);
+            let writers = way.overwrites.iter().flat_map(|&key| facts.writers(key));
+            way.nodes.extend(writers);
+        }
         Part::Prefix { session, reads_from, conflicts } => {
             prefix(facts, witness, (*session, *reads_from, *conflicts), rival, reader, &mut way);
         }
@@ -64,6 +72,13 @@ fn prefix(
     way.before.extend(is_conflict.then_some((node, reader)));
 }
 
+/// A key of which the first is the last writer before the second.
+fn overwritten_key(facts: &Facts, witness: &Witness, first: u32, second: u32) -> Option<u32> {
+    let keys = facts.written(second).iter().copied();
+    let mut keys = keys.filter(|&key| facts.writes(first, key));
+    keys.find(|&key| last_writer(facts, witness, key, second) == Some(first))
+}
+
 /// The last writer of a key before a node in the order.
 fn last_writer(facts: &Facts, witness: &Witness, key: u32, node: u32) -> Option<u32> {
     let position = |node: u32| witness.position[node as usize];
@@ -83,10 +98,13 @@ enum Came {
     Session(u32),
     Read(u32, u32),
     Conflict(u32),
+    Time(u32),
 }
 
 fn steps_between(facts: &Facts, witness: &Witness, steps: Steps, rival: u32, reader: u32, way: &mut Way) {
-    if facts.is_session_before(rival, reader) {
+    if steps.session && facts.is_session_before(rival, reader)
+        || steps.real_time && facts.is_real_time_before(rival, reader)
+    {
         return;
     }
     if let Some(read) = read_from(facts, witness, rival, reader).filter(|_| steps.reads_from) {
@@ -123,7 +141,11 @@ impl Backward<'_> {
             if node == self.rival {
                 return;
             }
-            if self.facts.is_session_before(self.rival, node) {
+            if self.steps.real_time && self.facts.is_real_time_before(self.rival, node) {
+                self.came.insert(self.rival, Came::Time(node));
+                return;
+            }
+            if self.steps.session && self.facts.is_session_before(self.rival, node) {
                 self.came.insert(self.rival, Came::Session(node));
                 return;
             }
@@ -137,6 +159,16 @@ impl Backward<'_> {
         let (facts, witness) = (self.facts, self.witness);
         // Session order costs nothing, so it goes to the front.
         let before = (facts.session_start(node)..node).rev().find(|&before| witness.has(before));
+        let before = before.filter(|_| self.steps.session);
+        if self.steps.real_time {
+            let mut ended = Vec::new();
+            facts.timeline().directly_before(facts, node, &mut |before| ended.push(before));
+            for before in ended.into_iter().filter(|&before| witness.has(before)) {
+                if self.meet(before, Came::Time(node)) {
+                    self.queue.push_back(before);
+                }
+            }
+        }
         if let Some(before) = before
             && self.meet(before, Came::Session(node))
         {
@@ -178,6 +210,10 @@ impl Backward<'_> {
             let Some(&step) = self.came.get(&at) else { return };
             match step {
                 Came::Session(next) => at = next,
+                Came::Time(next) => {
+                    way.nodes.extend([at, next]);
+                    at = next;
+                }
                 Came::Read(next, read) => {
                     way.nodes.extend([at, next]);
                     way.reads.push(read);

@@ -63,6 +63,24 @@ impl Pairs {
         self.finished(nodes, order, &waiting)
     }
 
+    /// As [`Pairs::order_by`], from the end: a node that has to stand before another with a smaller number moves to the
+    /// front, where `order_by` would move the other one to the back with everything that follows it.
+    pub(crate) fn order_late(
+        &self,
+        nodes: &[u32],
+        priority: impl Fn(u32) -> u64,
+    ) -> Result<Vec<u32>, Vec<u32>> {
+        let count = self.waiting.len();
+        let backward = Self::new(count, |add| {
+            for node in 0..count as u32 {
+                self.after(node).iter().for_each(|&next| add(next, node));
+            }
+        });
+        let mut order = backward.order_by(nodes, |node| u64::MAX - priority(node))?;
+        order.reverse();
+        Ok(order)
+    }
+
     /// An order of `nodes` in which those that are ready first come first.
     pub(crate) fn order(&self, nodes: &[u32]) -> Result<Vec<u32>, Vec<u32>> {
         let mut waiting = self.waiting.clone();

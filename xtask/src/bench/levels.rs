@@ -1,10 +1,13 @@
 //! How long it takes to decide: one table for each family of levels, one for the stages.
 
+use std::path::PathBuf;
+use std::process::Command;
+
 use super::Bench;
 use super::history::{Source, shared, small};
 use super::measure::Measure;
 use super::table::{self, mb, ms};
-use crate::run::Done;
+use crate::run::{Done, output_of, target};
 
 /// A history, the level to decide, and what to aim at: milliseconds and megabytes.
 pub struct Case(pub Source, pub &'static str, pub &'static str);
@@ -85,7 +88,35 @@ macro_rules! zipf {
     };
 }
 
-const WEAK: [Case; 16] = [
+/// Ten million operations of transactions of twenty, from a store of this level.
+macro_rules! ten_million {
+    ($level:literal) => {
+        Source::Generated(&[
+            "--level",
+            $level,
+            "--transactions",
+            "500000",
+            "--operations",
+            "20",
+            "--sessions",
+            "100",
+            "--keys",
+            "1000000",
+            "--no-times",
+            "--no-aborted",
+        ])
+    };
+}
+
+/// All levels that follow from sessions and reads alone, or nearly so.
+const ALL_WEAK: &str = "read-uncommitted,read-committed,cut-isolation,read-atomic,causal,read-your-writes,\
+                        monotonic-writes,monotonic-atomic-view";
+
+/// 100,000 transactions of the simulated store at parallel snapshot isolation.
+const PARALLEL: Source =
+    Source::Generated(&["--level", "parallel-snapshot", "--transactions", "100000", "--no-times"]);
+
+const WEAK: [Case; 20] = [
     Case(small("fig5/BL-1k.bincode"), "causal", ""),
     Case(zipf!("causal"), "read-committed", "300 ms, 80 MB"),
     Case(zipf!("causal"), "read-atomic", "300 ms, 80 MB"),
@@ -100,34 +131,85 @@ const WEAK: [Case; 16] = [
     Case(shared("fig13/HD-10k.bincode"), "read-atomic", "300 ms"),
     Case(shared("fig13/HD-10k.bincode"), "causal", "300 ms"),
     Case(shared("fig13/HD-10k.bincode"), "parallel-si", "300 ms"),
-    Case(
-        Source::Generated(&["--level", "parallel-snapshot", "--transactions", "100000", "--no-times"]),
-        "parallel-si",
-        "5 s",
-    ),
-    Case(
-        Source::Generated(&[
-            "--level",
-            "causal",
-            "--transactions",
-            "500000",
-            "--operations",
-            "20",
-            "--sessions",
-            "100",
-            "--keys",
-            "1000000",
-            "--no-times",
-            "--no-aborted",
-        ]),
-        "causal",
-        "4 s, 700 MB",
-    ),
+    Case(PARALLEL, "parallel-si", "5 s"),
+    Case(PARALLEL, "consistent-view", "5 s"),
+    Case(zipf!("causal"), ALL_WEAK, "three times the reading"),
+    Case(ten_million!("causal"), "read-committed", "4 s, 700 MB"),
+    Case(ten_million!("causal"), "read-atomic", "4 s, 700 MB"),
+    Case(ten_million!("causal"), "causal", "4 s, 700 MB"),
 ];
 
-/// `cargo xtask bench weak`.
+/// `cargo xtask bench weak`: processor time of the whole command in Plume's text, beside that of `isoscope stats` on the
+/// same file, and of a user's copy of two levels beside the shipped ones.
 pub fn weak(bench: &Bench) -> Done {
-    decide(bench, &WEAK)
+    table::head(&["history", "level", "exit", "check", "stats", "peak", "aim"]);
+    for Case(source, level, aim) in &WEAK {
+        bench.beside_reading(*source, level, level, aim)?;
+    }
+    let copies = bench.copies_of_levels()?;
+    for (source, level, copy) in [
+        (zipf!("causal"), "causal", "mine"),
+        (shared("fig13/HD-10k.bincode"), "session-serializable", "mine-serializable"),
+    ] {
+        bench.beside_reading(source, level, level, "")?;
+        let copy = format!("{}:{copy}", copies.display());
+        bench.beside_reading(
+            source,
+            &copy,
+            &format!("a copy of {level}"),
+            "no slower than the line before",
+        )?;
+    }
+    Ok(())
+}
+
+impl Bench {
+    /// A row: processor time and memory of a check, and the time of reading alone.
+    fn beside_reading(&self, source: Source, level: &str, name: &str, aim: &str) -> Done {
+        let Some(file) = self.text_of(source)? else { return Ok(()) };
+        let mut check = Command::new(&self.isoscope);
+        check.arg("check").arg(&file).args(["--level", level, "--time-limit", "120s", "-q"]);
+        let (code, check_ms, peak) = self.processor(check)?;
+        let mut stats = Command::new(&self.isoscope);
+        stats.arg("stats").arg(&file);
+        let (_, stats_ms, _) = self.processor(stats)?;
+        let aim = if self.quick { "" } else { aim };
+        let name = if name.contains(',') { "all weak levels in one call" } else { name };
+        table::row(&[
+            self.name_of(source),
+            name.to_owned(),
+            code.to_string(),
+            ms(check_ms),
+            ms(stats_ms),
+            mb(peak),
+            aim.to_owned(),
+        ]);
+        Ok(())
+    }
+
+    /// The history in Plume's text, where it can be said in it.
+    fn text_of(&self, source: Source) -> Done<Option<PathBuf>> {
+        let Some(file) = self.file_of(source)? else { return Ok(None) };
+        if matches!(source, Source::Shared { .. }) {
+            return Ok(Some(file));
+        }
+        let text = file.with_extension("plume");
+        if !text.exists() {
+            let mut convert = Command::new(&self.isoscope);
+            convert.args(["convert", "--lossy", "--to", "polysi"]).arg(&file).arg(&text);
+            output_of(&mut convert, &[0])?;
+        }
+        Ok(Some(text))
+    }
+
+    /// A file with copies of two shipped levels under other names.
+    fn copies_of_levels(&self) -> Done<PathBuf> {
+        let file = target().join("bench").join("copies.iso");
+        let text =
+            "level mine : visible = (session | reads_from)+\nlevel mine-serializable : visible = before\n";
+        std::fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
+        Ok(file)
+    }
 }
 
 /// `cargo xtask bench serializable`.

@@ -79,6 +79,34 @@ impl Bench {
     }
 }
 
+impl Bench {
+    /// Runs a command several times: the exit code, the median of its processor time (user and system), and the largest
+    /// peak of memory, as `/usr/bin/time` or the shell's children report them.
+    pub fn processor(&self, command: Command) -> Done<(i32, f64, f64)> {
+        let mut times = Vec::new();
+        let (mut code, mut peak) = (0, 0.0f64);
+        let program = command.get_program().to_owned();
+        let arguments: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
+        for _ in 0..self.runs {
+            let mut timed = Command::new("python3");
+            timed.arg("-c").arg(TIMED).arg(&program).args(&arguments);
+            let answer = output_of(&mut timed, &[0])?;
+            let mut numbers = answer.split_whitespace().filter_map(|word| word.parse::<f64>().ok());
+            let mut next = || numbers.next().ok_or("the measuring script answered nothing");
+            (code, peak) = (next()? as i32, peak.max(0.0));
+            times.push(next()? * 1000.0);
+            peak = peak.max(next()? * 1024.0);
+        }
+        Ok((code, median(times.iter().copied()), peak))
+    }
+}
+
+/// Prints the exit code, the processor seconds and the peak in KiB of a command.
+const TIMED: &str = "import resource, subprocess, sys
+code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(code, used.ru_utime + used.ru_stime, used.ru_maxrss)";
+
 /// The JSON that a command answers with; a verdict of any kind will do.
 pub fn json_of(command: &mut Command) -> Done<Value> {
     let text = output_of(command, &[0, 1, 3])?;

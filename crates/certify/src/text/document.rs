@@ -23,6 +23,8 @@ pub struct TextDocument {
     pub level: String,
     /// The history that it is about.
     pub history: Fingerprint,
+    /// How far two clients' clocks may be apart.
+    pub clock_skew: i64,
 }
 
 impl TextDocument {
@@ -35,7 +37,7 @@ impl TextDocument {
         if found != self.history {
             return Err(Error::OtherHistory { expected: self.history, found });
         }
-        super::check(history, level, &self.certificate).map_err(Error::Flaw)
+        super::check_with_skew(history, level, &self.certificate, self.clock_skew).map_err(Error::Flaw)
     }
 }
 
@@ -48,6 +50,9 @@ pub fn write(document: &TextDocument, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{{\"isoscope_certificate\": {VERSION},")?;
     writeln!(out, " \"history\": \"{}\",", document.history)?;
     writeln!(out, " \"text_level\": {name},")?;
+    if document.clock_skew != 0 {
+        writeln!(out, " \"clock_skew\": {},", document.clock_skew)?;
+    }
     match &document.certificate {
         TextCertificate::Holds { order, sources } => {
             writeln!(out, " \"verdict\": \"holds\",")?;
@@ -83,6 +88,7 @@ struct Raw {
     isoscope_certificate: u32,
     history: String,
     text_level: String,
+    clock_skew: Option<i64>,
     verdict: String,
     order: Option<Vec<u32>>,
     sources: Option<Vec<(u32, u32, Option<u32>)>>,
@@ -130,5 +136,6 @@ pub fn read(bytes: &[u8]) -> Result<Option<TextDocument>, Error> {
         }
         _ => return Err(meaning("verdict", "expected \"holds\" or \"violated\"")),
     };
-    Ok(Some(TextDocument { certificate, level: raw.text_level, history }))
+    let clock_skew = raw.clock_skew.unwrap_or(0);
+    Ok(Some(TextDocument { certificate, level: raw.text_level, history, clock_skew }))
 }

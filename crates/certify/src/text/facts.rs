@@ -9,12 +9,14 @@
 //! O(n log w) for n operations and w writes of a key; about 30 bytes an operation at the peak.
 
 mod collect;
+mod timeline;
 
 use history::{History, KeyId, Op, OpId, Outcome, TxnId};
 
 use super::plan::Readers;
 use crate::{Flaw, Place};
 use collect::Collected;
+pub use timeline::{Span, Timeline};
 
 /// The node of the initial state.
 pub const INITIAL: u32 = 0;
@@ -50,6 +52,10 @@ pub struct Facts {
     /// For each node the number of the level that it ran at; empty if none is recorded.
     level: Vec<u32>,
     level_names: Vec<String>,
+    /// For each node when it began and ended; empty if the history has no times.
+    spans: Vec<Span>,
+    clock_skew: i64,
+    timeline: std::sync::OnceLock<Timeline>,
     read_start: Vec<u32>,
     reads: Vec<Read>,
     write_start: Vec<u32>,
@@ -59,6 +65,8 @@ pub struct Facts {
     group_start: Vec<u32>,
     candidates: Vec<u32>,
     told: Vec<Told>,
+    /// For each key whether writers of it were left out; empty if none were.
+    lacks_writers: Vec<bool>,
     /// (reader, appender): a list that the reader saw has elements of the appender.
     listed: Vec<(u32, u32)>,
     /// Reads that no possible transaction explains, and reads that contradict their own transaction.
@@ -125,6 +133,8 @@ impl Facts {
         self.level_names = names.iter().map(|name| spec::recorded::canonical(name)).collect();
         let has_levels = history.has_levels();
         self.level.extend(has_levels.then_some(NONE));
+        let has_times = history.has_times();
+        self.spans.extend(has_times.then(Span::default));
         self.session_start.push(INITIAL);
         self.is_unknown.push(false);
         for session in history.sessions() {
@@ -135,6 +145,7 @@ impl Facts {
                     self.txns.push(txn);
                     self.session_start.push(start);
                     self.is_unknown.push(outcome == Outcome::Unknown);
+                    self.spans.extend(has_times.then(|| span_of(history, txn)));
                     self.level.extend(has_levels.then(|| places[txn.index()].unwrap_or(NONE)));
                 }
             }
@@ -354,7 +365,16 @@ impl Facts {
     /// The facts about some nodes alone, which are given ascending: reads that may have come from elsewhere are left out.
     /// What contradicts itself there does so in the whole, at every level that only grows with what there is.
     pub fn restricted(&self, nodes: &[u32]) -> Self {
-        self.renumbered(nodes, &|places| places.into_iter().collect())
+        let mut facts = self.renumbered(nodes, &|places| places.into_iter().collect());
+        let kept =
+            |key: u32| facts.writers(key).len() == self.writers(key).len() && self.has_all_writers(key);
+        facts.lacks_writers = (0..self.key_count() as u32).map(|key| !kept(key)).collect();
+        facts
+    }
+
+    /// Whether no writer of a key was left out.
+    pub fn has_all_writers(&self, key: u32) -> bool {
+        self.lacks_writers.get(key as usize).is_none_or(|lacks| !lacks)
     }
 
     /// The facts if a transaction of unknown outcome committed.
@@ -412,6 +432,8 @@ impl Facts {
         facts.session_start.push(INITIAL);
         facts.is_unknown.push(false);
         facts.level.extend(self.level.first());
+        facts.spans.extend(self.spans.first());
+        facts.clock_skew = self.clock_skew;
         facts.level_names.clone_from(&self.level_names);
         facts.read_start = vec![0, 0];
         let mut start = (NONE, 0);
@@ -423,6 +445,7 @@ impl Facts {
             facts.session_start.push(start.1);
             facts.is_unknown.push(self.is_unknown(node));
             facts.level.extend(self.level.get(node as usize));
+            facts.spans.extend(self.spans.get(node as usize));
             for read in self.reads_of(node) {
                 let places = self.candidates(read).iter().map(|&node| place_of(node)).collect();
                 let Some(places) = sources(places) else { continue };
@@ -439,6 +462,7 @@ impl Facts {
         (facts.write_start, facts.written) = transposed(facts.node_count(), &facts.key_start, &facts.writers);
         let told = self.told.iter().filter_map(|&(a, b, c)| Some((place_of(a)?, place_of(b)?, place_of(c)?)));
         facts.told = told.collect();
+        facts.lacks_writers.clone_from(&self.lacks_writers);
         let listed = self.listed.iter().filter_map(|&(a, b)| Some((place_of(a)?, place_of(b)?)));
         facts.listed = listed.collect();
         facts
@@ -465,6 +489,13 @@ impl Facts {
         self.group_start.push(self.candidates.len() as u32);
         GROUP | (self.group_start.len() as u32 - 2)
     }
+}
+
+/// When a transaction surely had not begun, and when it surely had committed, if it did.
+fn span_of(history: &History, txn: TxnId) -> Span {
+    let times = history.times(txn);
+    let is_committed = history.outcome(txn) == Outcome::Committed;
+    Span { begin: times.begin_request, end: times.commit_response.filter(|_| is_committed) }
 }
 
 /// For each transaction its part of the extra reads.

@@ -5,17 +5,20 @@
 //! - *earlier*: a transaction's reads backward, with the earliest source of each key among those after (a stamp by key);
 //!   the keys of a writer are met with the keys that were read, over the smaller side: O(n^1.5) at worst;
 //! - *session*, *reads-from*: the same, with the last own writer of each key;
-//! - *before*: the last writer before the reader;
-//! - *prefix*: the last writer up to the last transaction that leads into the reader;
-//! - *cursor*: the last writer before a reader that writes the key too;
+//! - *before*: the first writer after the source and before the reader;
+//! - *prefix*: the same up to the last transaction that leads into the reader;
+//! - *cursor*: the same before a reader that writes the key too;
+//! - *overwritten*: the last writer of each key that is written, as for reads-from;
 //! - *conflicts*: the writers between source and reader, the last one first;
 //! - *steps*: clocks (the last node seen of each session), computed along the order for 64 sessions at a time, so that
 //!   memory does not grow with the number of sessions: O(n k);
+//! - *steps* that clocks cannot follow: see `reach.rs`;
 //! - *matrix*: see `matrix.rs`.
 
 use super::facts::{Facts, INITIAL, Mask};
 use super::matrix;
 use super::plan::{Part, Plan, Steps};
+use super::reach::Reach;
 
 /// A node that is not in the order.
 pub const ABSENT: u32 = u32::MAX;
@@ -152,19 +155,25 @@ impl<'a> Judge<'a> {
                 Part::Earlier => self.earlier(witness, of, &mut hits)?,
                 Part::Session => self.session(witness, of, &mut hits)?,
                 Part::ReadsFrom => self.reads_from(witness, of, &mut hits)?,
-                Part::Steps(steps) => self.steps(witness, *steps, of, &mut hits)?,
+                Part::Steps(steps) if steps.has_clocks() => self.steps(witness, *steps, of, &mut hits)?,
+                Part::Steps(steps) => {
+                    let writers = &self.writers_in_order(witness);
+                    let (facts, stop) = (self.facts, self.stop);
+                    Reach { facts, witness, writers, steps: *steps, stop }.hits(of, &mut hits)?;
+                }
                 Part::Matrix(rel) => {
                     let rows = matrix::evaluate(self.facts, witness, rel, None, self.stop)?;
                     matrix::add_hits(self.facts, witness, &rows, of, &mut hits);
                 }
                 Part::Conflicts => self.conflicts(witness, of, &mut hits)?,
+                Part::Overwritten => self.overwritten(witness, of, &mut hits)?,
                 Part::Before { to_updates } => {
                     let is_reader = |node: u32| !to_updates || !self.facts.written(node).is_empty();
-                    self.last_before(witness, of, &mut hits, |node, _| is_reader(node).then_some(node))?;
+                    self.first_until(witness, of, &mut hits, |node, _| is_reader(node).then_some(node))?;
                 }
                 Part::Cursor => {
                     let reads_own = |node: u32, key: u32| self.facts.writes(node, key).then_some(node);
-                    self.last_before(witness, of, &mut hits, reads_own)?;
+                    self.first_until(witness, of, &mut hits, reads_own)?;
                 }
                 Part::Prefix { session, reads_from, conflicts } => {
                     let leads = (*session, *reads_from, *conflicts);
@@ -253,6 +262,33 @@ impl<'a> Judge<'a> {
         Ok(())
     }
 
+    /// The last writer before a node of each key that the node writes.
+    fn overwritten(
+        &self,
+        witness: &Witness,
+        (part, readers): Of<'_>,
+        hits: &mut Vec<Hit>,
+    ) -> Result<(), Stopped> {
+        let facts = self.facts;
+        let writers = self.writers_in_order(witness);
+        let mut stamps = Stamps::new(facts.key_count());
+        for node in self.readers(witness, readers) {
+            self.ask(node as usize)?;
+            if facts.written(node).is_empty() || facts.reads_of(node).is_empty() {
+                continue;
+            }
+            self.stamp_reads(witness, node, &mut stamps);
+            for &key in facts.written(node).iter().filter(|&&key| facts.has_all_writers(key)) {
+                let place = writers.place(witness, key, witness.position[node as usize]);
+                let Some(&last) = writers.of(key)[..place].last() else { continue };
+                stamps.meet(facts, node, last, witness.position[last as usize], |read| {
+                    hits.push(Hit { read, rival: last, part });
+                });
+            }
+        }
+        Ok(())
+    }
+
     /// Session by session, with the last writer of each key in the order.
     fn session(
         &self,
@@ -283,9 +319,9 @@ impl<'a> Judge<'a> {
         Ok(())
     }
 
-    /// The last writer of a key up to the node that `until` names, if it stands after the source. Where that is the reader
-    /// itself, its own write does not count.
-    fn last_before(
+    /// The first writer of a key after the source and up to the node that `until` names. Where that is the reader itself,
+    /// its own write does not count. An order that puts the reader before the first writer mostly puts it before all.
+    fn first_until(
         &self,
         witness: &Witness,
         (part, readers): Of<'_>,
@@ -301,17 +337,21 @@ impl<'a> Judge<'a> {
                 let Some(until) = until(node, key) else { continue };
                 let source = witness.position[witness.source[read] as usize];
                 let end = witness.position[until as usize] + u32::from(until != node);
-                let end = writers.place(witness, key, end);
-                let last = writers.of(key)[..end].last().copied();
-                if let Some(rival) = last.filter(|&rival| witness.position[rival as usize] > source) {
-                    hits.push(Hit { read: read as u32, rival, part });
+                let of_key = writers.of(key);
+                let is_last = of_key.last().is_none_or(|&last| witness.position[last as usize] <= source);
+                if is_last {
+                    continue;
+                }
+                let first = of_key[writers.place(witness, key, source + 1)];
+                if witness.position[first as usize] < end {
+                    hits.push(Hit { read: read as u32, rival: first, part });
                 }
             }
         }
         Ok(())
     }
 
-    /// The last writer in the prefix that a reader sees.
+    /// The first writer after the source in the prefix that a reader sees.
     fn prefix(
         &self,
         witness: &Witness,
@@ -340,7 +380,7 @@ impl<'a> Judge<'a> {
                 of_session = node;
             }
         }
-        self.last_before(witness, of, hits, |node, _| Some(last[node as usize]))
+        self.first_until(witness, of, hits, |node, _| Some(last[node as usize]))
     }
 
     /// Writers between source and reader that write a key of the reader too.
@@ -497,18 +537,18 @@ impl<'a> Judge<'a> {
 type Of<'m> = (u32, &'m Mask);
 
 /// The writers of each key in the order.
-struct Writers {
+pub(super) struct Writers {
     start: Vec<u32>,
     nodes: Vec<u32>,
 }
 
 impl Writers {
-    fn of(&self, key: u32) -> &[u32] {
+    pub(super) fn of(&self, key: u32) -> &[u32] {
         &self.nodes[self.start[key as usize] as usize..self.start[key as usize + 1] as usize]
     }
 
     /// How many writers of a key stand before a position.
-    fn place(&self, witness: &Witness, key: u32, position: u32) -> usize {
+    pub(super) fn place(&self, witness: &Witness, key: u32, position: u32) -> usize {
         self.of(key).partition_point(|&writer| witness.position[writer as usize] < position)
     }
 }

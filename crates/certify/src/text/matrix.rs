@@ -167,6 +167,13 @@ fn base_rows(facts: &Facts, witness: &Witness, base: Base) -> Rows {
                 facts.reads_of(node).for_each(|read| rows.add(place(witness.source[read]), place(node)));
             }
         }
+        Base::RealTime => {
+            for &node in &witness.order[1..] {
+                let others =
+                    witness.order[1..].iter().filter(|&&other| facts.is_real_time_before(other, node));
+                others.for_each(|&other| rows.add(place(other), place(node)));
+            }
+        }
         Base::Conflict => {
             for &node in &witness.order[1..] {
                 if !facts.written(node).is_empty() {

@@ -15,6 +15,8 @@ pub struct Plan {
     pub session: Readers,
     /// Before which transactions the order contains reads-from.
     pub reads_from: Readers,
+    /// Before which transactions the order contains those that ended before they began.
+    pub real_time: Readers,
     /// What is visible, as a union.
     pub parts: Vec<Part>,
     /// To which transactions each of the parts makes something visible.
@@ -83,19 +85,32 @@ pub enum Part {
     },
     /// An earlier writer of the key that is read, if the reader writes this key too.
     Cursor,
+    /// The writer whose version of a key the reader overwrites: the last one before it.
+    Overwritten,
     /// Any number of steps.
     Steps(Steps),
     /// Any other relation, by its matrix.
     Matrix(Rel),
 }
 
-/// The kinds of steps of a closure that contains session order.
+/// The kinds of steps of a closure, all of them inside the order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Steps {
+    /// Session order.
+    pub session: bool,
     /// Reads-from.
     pub reads_from: bool,
     /// From a writer of a key to a later one.
     pub conflicts: bool,
+    /// From a transaction to one that began after it had ended.
+    pub real_time: bool,
+}
+
+impl Steps {
+    /// Whether clocks can follow the steps: the last transaction seen of a session stands for the earlier ones.
+    pub fn has_clocks(self) -> bool {
+        self.session && !self.real_time
+    }
 }
 
 impl Plan {
@@ -135,10 +150,11 @@ impl Plan {
             }
             Rel::Base(Base::Session) => self.session.add(level),
             Rel::Base(Base::ReadsFrom) => self.reads_from.add(level),
+            Rel::Base(Base::RealTime) => self.real_time.add(level),
             Rel::None(_) => {}
             rel => match rel.of_level() {
                 Some((inner, name)) if level.is_none() => self.add_order(inner, Some(name))?,
-                _ => return Err("puts more into its order than session order and reads-from"),
+                _ => return Err("puts more into its order than session order, reads-from and real time"),
             },
         }
         Ok(())
@@ -167,6 +183,12 @@ impl Plan {
             Rel::Base(Base::Session) => Part::Session,
             Rel::Base(Base::ReadsFrom) => Part::ReadsFrom,
             rel if is_conflict_order(rel) => Part::Conflicts,
+            rel if is_overwrites(rel) => {
+                // Who overwrites what it read has seen the last writer, so the other writers come before its source: the
+                // same by a part that only grows, and whose contradictions need few transactions.
+                self.add_part(Part::Cursor, level);
+                Part::Overwritten
+            }
             Rel::Base(Base::Before) => Part::Before { to_updates: false },
             rel if is_before_updates(rel) => Part::Before { to_updates: true },
             Rel::Closure(inner) => match self.steps(inner) {
@@ -182,32 +204,44 @@ impl Plan {
         Ok(())
     }
 
-    /// The steps of a closure that clocks can follow: session order is among them and in the order.
+    /// The steps of a closure, if they are inside the order.
     fn steps(&self, inner: &Rel) -> Option<Steps> {
         let mut steps = Steps::default();
-        let mut session = false;
         let mut open = vec![inner];
         while let Some(rel) = open.pop() {
             match rel {
                 Rel::Union(left, right) => open.extend([left.as_ref(), right.as_ref()]),
-                Rel::Base(Base::Session) => session = true,
+                Rel::Base(Base::Session) => steps.session = true,
+                Rel::Base(Base::RealTime) => steps.real_time = true,
                 Rel::Base(Base::ReadsFrom) => steps.reads_from = true,
                 rel if is_conflict_order(rel) => steps.conflicts = true,
                 _ => return None,
             }
         }
-        let is_inside = self.session.is_all() && (self.reads_from.is_all() || !steps.reads_from);
-        (session && is_inside).then_some(steps)
+        let is_inside = (self.session.is_all() || !steps.session)
+            && (self.reads_from.is_all() || !steps.reads_from)
+            && (self.real_time.is_all() || !steps.real_time);
+        is_inside.then_some(steps)
     }
 
     /// Whether what is visible follows from the sources of reads alone, so that every order gives the same.
     pub fn is_static(&self) -> bool {
         self.parts.iter().all(|part| match part {
             Part::Earlier | Part::Session | Part::ReadsFrom => true,
-            Part::Conflicts | Part::Before { .. } | Part::Prefix { .. } | Part::Cursor => false,
+            Part::Conflicts
+            | Part::Before { .. }
+            | Part::Prefix { .. }
+            | Part::Cursor
+            | Part::Overwritten => false,
             Part::Steps(steps) => !steps.conflicts,
             Part::Matrix(rel) => !rel.mentions(Base::Before),
         })
+    }
+
+    /// Whether what is visible may become less when there are more writers, so that what contradicts itself among some
+    /// transactions proves nothing where other writers of their keys are left out.
+    pub fn depends_on_all_writers(&self) -> bool {
+        self.parts.contains(&Part::Overwritten)
     }
 
     /// How the level is decided, as the rest of a sentence.
@@ -239,6 +273,20 @@ fn is_conflict_order(rel: &Rel) -> bool {
     let Rel::Inter(left, right) = rel else { return false };
     let bases = [left.as_ref(), right.as_ref()];
     bases.contains(&&Rel::Base(Base::Conflict)) && bases.contains(&&Rel::Base(Base::Before))
+}
+
+/// The relation `overwrites` of the standard library.
+fn is_overwrites(rel: &Rel) -> bool {
+    let shipped = spec::library::level("no-lost-update").expect("a test finds the text of every level");
+    let mut open: Vec<&Rel> = shipped.visible.iter().collect();
+    while let Some(part) = open.pop() {
+        match part {
+            Rel::Union(left, right) => open.extend([left.as_ref(), right.as_ref()]),
+            Rel::Comprehension(..) => return part == rel,
+            _ => {}
+        }
+    }
+    false
 }
 
 /// `before :> updates`: the transactions before one that writes something.
@@ -303,7 +351,7 @@ fn matrix(rel: &Rel) -> Result<Part, &'static str> {
 fn is_growing(rel: &Rel) -> bool {
     match rel {
         Rel::Base(base) => {
-            matches!(base, Base::Session | Base::ReadsFrom | Base::Before | Base::Conflict)
+            matches!(base, Base::Session | Base::ReadsFrom | Base::RealTime | Base::Before | Base::Conflict)
         }
         Rel::None(sorts) | Rel::Every(sorts) => sorts == &[Sort::Txn, Sort::Txn],
         Rel::Identity(sort) => *sort == Sort::Txn,

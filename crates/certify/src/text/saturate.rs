@@ -20,6 +20,8 @@ pub enum Why {
     Session,
     /// The later one reads this from it.
     Read(OpId, u32),
+    /// It had ended before the later one began.
+    RealTime,
     /// A list that this node read shows it.
     Told(u32),
     /// The reader read the key from the later one, although it saw the earlier one, which wrote the key too. The number
@@ -136,6 +138,11 @@ pub(super) fn known(facts: &Facts, plan: &Plan) -> Vec<Forced> {
             }
         }
     }
+    let real_time = facts.mask(&plan.real_time);
+    for to in (1..facts.node_count() as u32).filter(|&node| facts.is_in(node, &real_time)) {
+        let from = (1..facts.node_count() as u32).filter(|&from| facts.is_real_time_before(from, to));
+        forced.extend(from.map(|from| Forced { from, to, why: Why::RealTime }));
+    }
     forced.extend(facts.told().iter().map(|&(from, to, by)| Forced { from, to, why: Why::Told(by) }));
     forced
 }
@@ -151,7 +158,7 @@ fn add_visible(facts: &Facts, plan: &Plan, forced: &mut Vec<Forced>) -> Result<(
     let before = matrix::closure(before, &|| false)?;
     for (number, part) in plan.parts.iter().enumerate() {
         let rows = match part {
-            Part::Earlier | Part::Cursor => None,
+            Part::Earlier | Part::Cursor | Part::Overwritten => None,
             part => Some(matrix::evaluate(facts, &witness, &relation_of(part), Some(&before), &|| false)?),
         };
         let readers = facts.mask(&plan.readers[number]);
@@ -162,6 +169,10 @@ fn add_visible(facts: &Facts, plan: &Plan, forced: &mut Vec<Forced>) -> Result<(
                 for &rival in facts.writers(key).iter().filter(|&&rival| rival != source) {
                     let is_visible = match &rows {
                         Some(rows) => rows.has(rival as usize, reader as usize),
+                        None if *part == Part::Overwritten => {
+                            let mut written = facts.written(reader).iter();
+                            written.any(|&key| is_overwritten(facts, &before, key, rival, reader))
+                        }
                         None if *part == Part::Cursor => {
                             rival != reader
                                 && facts.writes(reader, key)
@@ -186,6 +197,18 @@ fn add_visible(facts: &Facts, plan: &Plan, forced: &mut Vec<Forced>) -> Result<(
     Ok(())
 }
 
+/// Whether in every order the first is the last writer of a key before the second.
+fn is_overwritten(facts: &Facts, before: &Rows, key: u32, first: u32, second: u32) -> bool {
+    let is_before = |a: u32, b: u32| before.has(a as usize, b as usize);
+    let is_outside = |&other: &u32| {
+        other == first || other == second || is_before(other, first) || is_before(second, other)
+    };
+    facts.has_all_writers(key)
+        && facts.writes(first, key)
+        && is_before(first, second)
+        && facts.writers(key).iter().all(is_outside)
+}
+
 /// A part as the relation that it stands for.
 fn relation_of(part: &Part) -> Rel {
     match part {
@@ -195,15 +218,19 @@ fn relation_of(part: &Part) -> Rel {
             let leads = steps_of(*session, *reads_from, *conflicts);
             Rel::Base(Base::Before).optional().join(leads)
         }
-        Part::Before { to_updates: false } | Part::Cursor => Rel::Base(Base::Before),
+        Part::Before { to_updates: false } | Part::Cursor | Part::Overwritten => Rel::Base(Base::Before),
         Part::Before { to_updates: true } => {
             let shipped = spec::library::level("update-serializable").expect("a test finds every text");
             shipped.visible.clone().expect("its text says what is visible")
         }
         Part::Conflicts => Rel::Base(Base::Conflict).inter(Rel::Base(Base::Before)),
         Part::Matrix(rel) => rel.clone(),
-        Part::Steps(Steps { reads_from, conflicts }) => {
-            Rel::Closure(Box::new(steps_of(true, *reads_from, *conflicts)))
+        Part::Steps(Steps { session, reads_from, conflicts, real_time }) => {
+            let mut steps = steps_of(*session, *reads_from, *conflicts);
+            if *real_time {
+                steps = steps.union(Rel::Base(Base::RealTime));
+            }
+            Rel::Closure(Box::new(steps))
         }
     }
 }

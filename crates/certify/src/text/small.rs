@@ -25,10 +25,16 @@ pub fn small_history(facts: &Facts) -> Option<(SmallHistory, Vec<u32>)> {
         let place = values[object].binary_search_by_key(&node, |&(node, _)| node);
         place.map(|place| values[object][place].1).ok()
     };
-    let mut small = SmallHistory::default();
+    let mut small = SmallHistory { clock_skew: facts.clock_skew(), ..SmallHistory::default() };
     for node in nodes {
         let mut txn = SmallTxn::committed(facts.session_start(node) as usize, &[], &[]);
         txn.level = facts.level_of(node).map(str::to_owned);
+        let span = facts.span(node);
+        txn.times = spec::SmallTimes {
+            begin_request: span.begin,
+            commit_response: span.end,
+            ..spec::SmallTimes::default()
+        };
         if facts.is_unknown(node) {
             txn.outcome = Outcome::Unknown;
         }

@@ -505,11 +505,13 @@ pub fn skew_of(skew: Option<Duration>, subject: &Subject) -> Result<Duration, Fa
     }
 }
 
-fn write_certificate(file: &Path, report: &Report<'_>) -> Result<(), Failure> {
+fn write_certificate(file: &Path, report: &Report<'_>, skew: Option<Duration>) -> Result<(), Failure> {
+    let clock_skew = skew.map_or(0, |skew| i64::try_from(skew.as_nanos()).unwrap_or(i64::MAX));
     let fingerprint = Fingerprint::of(&report.subject.history);
     let of_text = report.answers.iter().find_map(|answer| {
         let certificate = answer.text_certificate.clone()?;
-        Some(TextDocument { certificate, level: answer.level.name().to_owned(), history: fingerprint })
+        let level = answer.level.name().to_owned();
+        Some(TextDocument { certificate, level, history: fingerprint, clock_skew })
     });
     if let Some(document) = of_text {
         return write_whole(file, Form::Json, |mut out| Ok(text::write(&document, &mut out)?));
