@@ -110,7 +110,8 @@ impl Follower<'_> {
     }
 
     fn decide(&mut self) -> Result<(), Failure> {
-        let mut behind = self.watchers.iter_mut().filter(|watcher| watcher.is_behind() && !watcher.is_whole());
+        let mut behind =
+            self.watchers.iter_mut().filter(|watcher| watcher.is_behind() && !watcher.is_whole());
         behind.try_for_each(|watcher| watcher.decide().map_err(failed))
     }
 
