@@ -15,6 +15,7 @@ fn every_command_has_help() {
     check("demo", expect_file!["help/demo.txt"]);
     check("check", expect_file!["help/check.txt"]);
     check("batch", expect_file!["help/batch.txt"]);
+    check("watch", expect_file!["help/watch.txt"]);
     check("explain", expect_file!["help/explain.txt"]);
     check("diff", expect_file!["help/diff.txt"]);
     check("shrink", expect_file!["help/shrink.txt"]);

@@ -50,7 +50,7 @@ fn a_violation_is_told_saved_and_certified() {
     );
     let certificate = folder.join("v.jsonl.certificate");
     let certified = isoscope().arg("certify").arg(&saved).arg(&certificate).output().unwrap();
-    assert_eq!(certified.status.code(), Some(0), "{}", text(&certified));
+    assert!(text(&certified).contains("proved by a contradiction"), "{}", text(&certified));
     std::fs::remove_dir_all(folder).unwrap();
 }
 
