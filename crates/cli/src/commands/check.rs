@@ -411,7 +411,7 @@ impl Question<'_> {
             run: None,
         };
         if let Some(file) = &self.arguments.certificate {
-            write_certificate(file, &report)?;
+            write_certificate(file, &report, self.arguments.clock_skew)?;
         }
         self.write_reports(&report)?;
         if let Some(file) = &self.arguments.write_baseline {
