@@ -10,7 +10,7 @@ use isoscope::{Limits, units};
 
 use crate::commands::{
     batch, certify, check, compare, completions, convert, demo, diff, elle, explain, generate, levels, man,
-    probe, run, shrink, stats, synth,
+    probe, run, shrink, stats, synth, watch,
 };
 use crate::exit::Failure;
 use crate::interrupt;
@@ -61,6 +61,8 @@ pub enum Command {
     Stats(stats::Arguments),
     /// Drive a database with a workload, record what its clients see, and check it
     Run(Box<run::Arguments>),
+    /// Follow a recording while it grows, and say when a level is violated
+    Watch(watch::Arguments),
     /// Make a history with a simulated database of a chosen isolation or a chosen fault
     Generate(Box<generate::Arguments>),
     /// List the isolation levels, or explain one

@@ -74,6 +74,7 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Convert(arguments) => commands::convert::run(arguments),
         Command::Stats(arguments) => commands::stats::run(arguments),
         Command::Run(arguments) => commands::run::run(arguments),
+        Command::Watch(arguments) => commands::watch::run(arguments),
         Command::Generate(arguments) => commands::generate::run(arguments),
         Command::Levels(arguments) => commands::levels::run(arguments),
         Command::Synth(arguments) => commands::synth::run(arguments),

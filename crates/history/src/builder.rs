@@ -241,6 +241,17 @@ impl Builder {
         doubted
     }
 
+    /// The outcome of a transaction, by its place in the input, is not known after all, if it was said to have committed.
+    pub fn doubt(&mut self, row: usize) {
+        const COMMIT_RESPONSE: usize = 3;
+        if self.txns.outcome[row] == Outcome::Committed {
+            self.txns.outcome[row] = Outcome::Unknown;
+            if let Some(times) = self.txns.times.get_mut(row) {
+                times[COMMIT_RESPONSE] = NO_TIME;
+            }
+        }
+    }
+
     /// Adds a read of a key.
     #[inline]
     pub fn read(&mut self, key: KeyId, value: ValueId) -> OpId {

@@ -276,9 +276,11 @@ impl History {
         !self.side.ranges.is_empty()
     }
 
-    /// Whether any delete left a mark.
+    /// Whether any delete left a mark, or a read returned one: a mark may be there from the beginning.
     pub fn has_marks(&self) -> bool {
-        self.ops.kind.contains(&OpKind::DeleteMarked)
+        let ranges = self.side.ranges.iter().map(|range| &range.rows);
+        let answers = ranges.chain(self.side.predicate_reads.iter().map(|read| &read.rows));
+        self.ops.kind.contains(&OpKind::DeleteMarked) || answers.flatten().flatten().any(|row| row.is_dead)
     }
 
     /// The name that the input gave to a transaction.

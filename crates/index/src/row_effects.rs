@@ -288,16 +288,27 @@ impl RowEffects {
     }
 
     /// Adds the effect of a transaction on a key, if a predicate concerns it, from the contents that it may have seen.
-    fn add(&mut self, runner: &Runner<'_>, txn: TxnId, key: KeyId, mut visible: Vec<u32>) {
-        visible.sort_unstable_by(|&a, &b| self.contents[a as usize].cmp(&self.contents[b as usize]));
-        visible.dedup();
+    fn add(&mut self, runner: &Runner<'_>, txn: TxnId, key: KeyId, visible: Vec<u32>) {
+        let visible = self.sorted(visible);
+        self.add_sorted(runner, txn, key, &visible);
+    }
+
+    /// Contents in their order, each once.
+    fn sorted(&self, mut contents: Vec<u32>) -> Vec<u32> {
+        contents.sort_unstable_by(|&a, &b| self.contents[a as usize].cmp(&self.contents[b as usize]));
+        contents.dedup();
+        contents
+    }
+
+    /// The same, from contents in their order.
+    fn add_sorted(&mut self, runner: &Runner<'_>, txn: TxnId, key: KeyId, visible: &[u32]) {
         let contents = visible.iter().map(|&number| &self.contents[number as usize]);
         if !runner.concerns(txn, key, contents) {
             return;
         }
         let mut met = Vec::with_capacity(visible.len());
-        for &number in &visible {
-            if let Some(ending) = runner.run(txn, key, self.contents[number as usize].clone()) {
+        for &number in visible {
+            if let Some(ending) = runner.run(txn, key, &self.contents[number as usize]) {
                 let written = ending.written.map(|(content, op)| (self.intern(content), op));
                 met.push(Met { seen: number, written, matched: ending.matched });
             }

@@ -110,6 +110,13 @@ fn a_deleted_row_may_be_the_unknown_initial_state() {
     );
 }
 
+/// Found by the trust harness (seed 20261118491973): no delete of the history leaves a mark, but a read returned one.
+#[test]
+fn a_mark_that_only_a_read_shows_may_be_there_from_the_beginning() {
+    check("init *=?\na: r[..]={} r[..]={~1=0}\n", expect![[""]]);
+    check("init *=?\na: r[..]={} r(1)=0\nb: r[..]={~1=0}\n", expect![[""]]);
+}
+
 #[test]
 fn a_list_that_was_written_as_a_value_is_not_out_of_thin_air() {
     check(

@@ -1,6 +1,6 @@
 //! The loop: propagate, learn from conflicts, decide what the order violates, restart now and then (Luby 1993).
 
-use crate::solver::Solver;
+use crate::solver::{Ranks, Solver};
 
 /// How a search ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,8 +33,13 @@ const RESTART_UNIT: u64 = 100;
 const STOP_INTERVAL: u64 = 64;
 
 impl Solver<'_> {
-    /// Searches for an order that satisfies every choice.
-    pub fn search(&mut self, stop: &mut dyn FnMut() -> bool) -> Answer {
+    /// Searches for an order that satisfies every choice. The ranks are asked for at the first restart: most searches
+    /// end before it, and finding the ranks costs a pass over the whole graph.
+    pub fn search(
+        &mut self,
+        stop: &mut dyn FnMut() -> bool,
+        rank: &mut dyn FnMut() -> Option<Ranks>,
+    ) -> Answer {
         if !self.add_given_clauses() {
             return Answer::Contradiction;
         }
@@ -54,6 +59,11 @@ impl Solver<'_> {
                 self.counts.restarts += 1;
                 until_restart = RESTART_UNIT * luby(self.counts.restarts + 1);
                 self.backtrack(0);
+                if self.counts.restarts == 1
+                    && let Some(ranks) = rank()
+                {
+                    self.rank(&ranks);
+                }
             } else if let Some(lit) = self.next_decision() {
                 self.decide(lit);
             } else {

@@ -261,7 +261,7 @@ impl<'s> Solver<'s> {
     }
 
     /// Looks at choices in the order of these ranks, the lowest first.
-    pub fn rank(&mut self, ranks: &Ranks) {
+    pub(crate) fn rank(&mut self, ranks: &Ranks) {
         self.pending.sort_by_key(|&choice| std::cmp::Reverse(ranks[choice as usize]));
     }
 

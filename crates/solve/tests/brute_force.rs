@@ -177,7 +177,7 @@ fn soak_answers_agree_with_all_assignments() {
         for (lazy, polarity) in [(true, true), (true, false), (false, true), (false, false)] {
             let habits = Habits { lazy, polarity, seed };
             let mut solver = Solver::new(&problem.setup, IncrementalOrder::new(&known, &order), habits);
-            let answer = solver.search(&mut || false);
+            let answer = solver.search(&mut || false, &mut || None);
             assert_eq!(answer == Answer::Satisfied, problem.has_solution(), "seed {seed}, {habits:?}");
             found[usize::from(answer == Answer::Satisfied)] += 1;
             match answer {

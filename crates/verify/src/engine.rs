@@ -352,18 +352,21 @@ impl Run<'_> {
         let guessed_wrong = solver.violated_count();
         self.stats.set("guessed wrong", guessed_wrong);
         self.end_stage("guess");
-        if stages.components && guessed_wrong > 0 {
-            let split = components::split(&state.known, &choices.setup);
-            self.stats.set("components", split.count);
-            self.stats.set("largest component", split.largest);
-            solver.rank(&split.ranks);
-            self.end_stage("components");
-        }
-        let mut reached = None;
-        let answer = solver.search(&mut || {
+        let (mut reached, mut split) = (None, None);
+        let mut stop = || {
             reached = (self.options.limit)();
             reached.is_some()
-        });
+        };
+        let mut rank = || {
+            let found = stages.components.then(|| components::split(&state.known, &choices.setup))?;
+            split = Some((found.count, found.largest));
+            Some(found.ranks)
+        };
+        let answer = solver.search(&mut stop, &mut rank);
+        if let Some((count, largest)) = split {
+            self.stats.set("components", count);
+            self.stats.set("largest component", largest);
+        }
         let counts = solver.counts();
         self.stats.set("decisions", counts.decisions);
         self.stats.set("conflicts", counts.conflicts);

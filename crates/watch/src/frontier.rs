@@ -19,6 +19,7 @@ pub struct Frontier {
     /// The latest mark of the recorder.
     mark: Option<i64>,
     is_closed: bool,
+    is_distrusted: bool,
     /// Whether a transaction came from a session that was not introduced.
     is_unannounced: bool,
 }
@@ -51,15 +52,34 @@ impl Frontier {
         self.is_closed = true;
     }
 
+    /// What was said about the frontier is not true: nothing is complete until the recording is.
+    pub fn distrust(&mut self) {
+        self.is_distrusted = true;
+    }
+
     /// Whether the recording is complete.
     pub fn is_closed(&self) -> bool {
         self.is_closed
+    }
+
+    /// What the frontier is made of: the last end of each session that was introduced, the latest mark, and whether a
+    /// session was not introduced.
+    pub fn parts(&self) -> (&[Option<i64>], Option<i64>, bool) {
+        (&self.ends, self.mark, self.is_unannounced)
+    }
+
+    /// The same frontier again.
+    pub fn of_parts(ends: Vec<Option<i64>>, mark: Option<i64>, is_unannounced: bool) -> Self {
+        Self { ends, mark, is_unannounced, is_stale: true, ..Self::default() }
     }
 
     /// The frontier; `None` as long as nothing is known to be complete.
     pub fn moment(&mut self) -> Option<i64> {
         if self.is_closed {
             return Some(i64::MAX);
+        }
+        if self.is_distrusted {
+            return None;
         }
         if std::mem::take(&mut self.is_stale) {
             let all: Option<Vec<i64>> = self.ends.iter().copied().collect();

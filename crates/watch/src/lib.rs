@@ -3,7 +3,7 @@
 //! A [`Window`] holds the transactions that still matter. Again and again they become an ordinary small history
 //! ([`Window::build`]), which any engine can decide; if it holds, [`Window::settle`] forgets what no transaction that is
 //! still to come can contradict, and keeps its last versions as the initial state of the next small history.
-//! [`Frontier`] says how far a recording is complete, and [`Tail`] reads a file that others still write to.
+//! [`Frontier`] says how far a recording is complete, and [`Source`] reads a file that others still write to.
 //!
 //! The crate decides nothing: it knows two levels, `strict-serializable` and `strong-si`, by what they say about time.
 
@@ -19,5 +19,5 @@ mod window;
 
 pub use frontier::Frontier;
 pub use row::{Kind, Operation, Row};
-pub use tail::{Tail, TailError};
+pub use tail::{Next, Source};
 pub use window::{Built, Refused, Settled, Window};

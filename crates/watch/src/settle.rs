@@ -21,6 +21,9 @@ use crate::graph::{Graph, Inside, Part, Source, pairs};
 use crate::row::{Kind, Operation, Row};
 use crate::window::{Built, Settled, Window};
 
+/// The tag of keys by which orders are kept.
+pub(crate) const ORDER_KEY: &str = "isoscope/order";
+
 /// So many transactions are looked at together; the matrix of their events then takes 20 MB at most.
 const MOST_NODES: usize = 4_000;
 
@@ -43,6 +46,7 @@ impl Window {
         }
         self.take_apart();
         self.forget_rows(border);
+        self.free_order_keys();
         let kept = self.rows.len() as u64;
         Settled { forgotten: before.saturating_sub(kept), kept }
     }
@@ -98,7 +102,7 @@ impl Window {
             };
             changed.push((txn as u32, ops));
         }
-        for (place, &key) in built.keys.iter().enumerate() {
+        for (place, &key) in built.keys.iter().enumerate().filter(|(_, key)| !self.order_keys.contains(key)) {
             if let Some(write) = fates.last_write(graph, KeyId::from_index(place)) {
                 let value = built.history.values().original(graph.index.writes()[write as usize].value);
                 self.state.set(key, value);
@@ -211,10 +215,24 @@ impl Window {
         self.loosened += u64::from(is_lost);
     }
 
-    fn mark(&mut self) -> u32 {
-        self.marks_made += 1;
-        let name = Datum::Tagged(Box::new(("isoscope/order".into(), Datum::Int(self.marks_made as i64))));
-        self.state.key(&name)
+    /// A key that no transaction has.
+    fn order_key(&mut self) -> u32 {
+        if let Some(key) = self.free_order_keys.pop() {
+            return key;
+        }
+        let number = self.order_keys.len() as i64;
+        let name = Datum::Tagged(Box::new((ORDER_KEY.into(), Datum::Int(number))));
+        let key = self.state.key(&name);
+        self.order_keys.insert(key);
+        key
+    }
+
+    /// Keys of orders that nothing mentions any more can be used again, so that they do not become ever more.
+    fn free_order_keys(&mut self) {
+        let used: FxHashSet<u32> = self.rows.iter().flat_map(|row| row.ops.iter().map(|op| op.key)).collect();
+        let mut free: Vec<u32> = self.order_keys.iter().copied().filter(|key| !used.contains(key)).collect();
+        free.sort_unstable();
+        self.free_order_keys = free;
     }
 
     /// The second transaction reads something that the first one wrote.
@@ -222,7 +240,7 @@ impl Window {
         let (Some(one), Some(other)) = (built.rows[first as usize], built.rows[second as usize]) else {
             return;
         };
-        let (key, value) = (self.mark(), Datum::str("before"));
+        let (key, value) = (self.order_key(), Datum::str("before"));
         self.rows[one as usize].ops.push(Operation { kind: Kind::Write, key, value: value.clone() });
         self.rows[other as usize].ops.push(Operation { kind: Kind::Read, key, value });
     }
@@ -232,7 +250,7 @@ impl Window {
         let (Some(one), Some(other)) = (built.rows[first as usize], built.rows[second as usize]) else {
             return;
         };
-        let (key, value) = (self.mark(), self.state.default.clone());
+        let (key, value) = (self.order_key(), self.state.default.clone());
         self.rows[one as usize].ops.push(Operation { kind: Kind::Read, key, value });
         let value = Datum::str("after");
         self.rows[other as usize].ops.push(Operation { kind: Kind::Write, key, value });
@@ -273,31 +291,35 @@ impl Window {
                 && seen.saturating_sub(row.number) > patience
         };
         for place in 0..self.rows.len() {
-            if !is_old(&self.rows[place]) {
-                continue;
-            }
-            self.loosened += 1;
-            let row = std::mem::replace(&mut self.rows[place].number, GONE);
-            let (name, times) = (self.rows[place].name.clone(), self.rows[place].times);
-            let ops = std::mem::take(&mut self.rows[place].ops);
-            let mut written = FxHashSet::default();
-            for op in ops.into_iter().rev().filter(|op| op.kind != Kind::Read) {
-                if written.insert(op.key) {
-                    let times = TxnTimes { begin_request: times.begin_request, ..TxnTimes::default() };
-                    let (outcome, ops) = (Outcome::Unknown, vec![op]);
-                    let name = name.clone();
-                    self.optional.push(Row {
-                        number: row,
-                        session: None,
-                        name,
-                        outcome,
-                        times,
-                        ops,
-                        is_part: true,
-                    });
-                }
+            if is_old(&self.rows[place]) {
+                self.take_row_apart(place);
             }
         }
+    }
+
+    /// Each last write of a transaction may have happened, apart from the others.
+    fn take_row_apart(&mut self, place: usize) {
+        self.loosened += 1;
+        let row = &mut self.rows[place];
+        let number = std::mem::replace(&mut row.number, GONE);
+        let times = TxnTimes { begin_request: row.times.begin_request, ..TxnTimes::default() };
+        let mut written = FxHashSet::default();
+        for op in std::mem::take(&mut row.ops).into_iter().rev().filter(|op| op.kind != Kind::Read) {
+            if !self.order_keys.contains(&op.key) && written.insert(op.key) {
+                let (name, outcome, ops) = (row.name.clone(), Outcome::Unknown, vec![op]);
+                let (session, is_part) = (None, true);
+                self.optional.push(Row { number, session, name, outcome, times, ops, is_part });
+            }
+        }
+    }
+
+    /// Takes transactions apart that violate the level, so that the others can be followed further; false if none of
+    /// them is in the window. Their writes may still be read.
+    pub fn leave_out(&mut self, built: &Built, txns: &[TxnId]) -> bool {
+        let rows: Vec<u32> = txns.iter().filter_map(|txn| built.rows[txn.index()]).collect();
+        rows.iter().for_each(|&row| self.take_row_apart(row as usize));
+        self.rows.retain(|row| row.number != GONE);
+        !rows.is_empty()
     }
 
     /// Aborted transactions that ended before the border can explain no read that is still to come.
@@ -411,11 +433,8 @@ impl Fates {
         for key in 0..graph.history.keys().len() {
             let key = KeyId::from_index(key);
             let tied: Vec<u32> = graph.writers(key).filter(|&txn| self.is(txn, Fate::Tied)).collect();
-            let is_lost = |&(&one, &other): &(&u32, &u32)| {
-                let is_open = !graph.is_earlier(one, other) && !graph.is_earlier(other, one);
-                is_open && !(self.keeps_write(graph, one, key) && self.keeps_write(graph, other, key))
-            };
-            lost += pairs(&tied).filter(is_lost).count() as u64;
+            lost += pairs(&tied).filter(|&(&one, &other)| self.loses_order(graph, one, other, key)).count()
+                as u64;
         }
         let reads = graph.index.reads().iter().enumerate();
         let open = reads.filter(|(number, read)| {
@@ -424,6 +443,29 @@ impl Fates {
                 && !self.keeps_read(graph, *number)
         });
         lost + open.count() as u64
+    }
+
+    /// Whether something depends on the order of two tied writers of a key, and the rest does not show it any more.
+    fn loses_order(&self, graph: &Graph<'_>, one: u32, other: u32, key: KeyId) -> bool {
+        let keeps = |key| self.keeps_write(graph, one, key) && self.keeps_write(graph, other, key);
+        let is_open = !graph.is_earlier(one, other) && !graph.is_earlier(other, one);
+        if !is_open || keeps(key) {
+            return false;
+        }
+        let is_of_pair = |source: Source| source == Source::Txn(one) || source == Source::Txn(other);
+        let mut reads = graph.index.reads().iter().enumerate();
+        let is_read = reads.any(|(number, read)| {
+            let is_third = read.txn.0 != one && read.txn.0 != other;
+            read.key == key
+                && is_third
+                && is_of_pair(graph.sources[number])
+                && self.is(read.txn.0, Fate::Tied)
+        });
+        let keys = |txn: u32| graph.index.writes_of(TxnId(txn)).map(|write| graph.index.writes()[write].key);
+        // Writers of a key may not overlap at `strong-si`, whichever key they share.
+        let is_apart =
+            || keys(one).any(|shared| keys(other).any(|another| another == shared) && keeps(shared));
+        is_read || graph.events.per_txn == 2 && !is_apart()
     }
 
     /// The write that leaves the last version of a key among those that are forgotten.

@@ -28,11 +28,6 @@ impl State {
         }
     }
 
-    /// What a key holds.
-    pub fn get(&self, key: u32) -> &Datum {
-        self.held.get(key as usize).and_then(Option::as_ref).unwrap_or(&self.default)
-    }
-
     /// Whether a key holds something of its own.
     pub fn own(&self, key: u32) -> Option<&Datum> {
         self.held.get(key as usize)?.as_ref()

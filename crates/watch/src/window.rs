@@ -10,7 +10,7 @@ use certify::Level;
 use history::{
     Builder, Clock, Datum, History, InitialDefault, InitialState, KeyId, Op, Outcome, TxnId, TxnTimes,
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::events::Events;
 use crate::frontier::Frontier;
@@ -34,7 +34,9 @@ pub struct Window {
     last_times: Vec<i64>,
     pub(crate) seen: u64,
     pub(crate) loosened: u64,
-    pub(crate) marks_made: u64,
+    /// Keys that no recording has, by which orders are kept.
+    pub(crate) order_keys: FxHashSet<u32>,
+    pub(crate) free_order_keys: Vec<u32>,
     /// How many transactions may come after one of unknown outcome until it is taken apart.
     pub patience: u64,
     /// The place of each key in the history that is being built, or `NOWHERE`.
@@ -66,6 +68,10 @@ pub enum Refused {
         /// The frontier.
         frontier: i64,
     },
+    /// Its window could not be decided.
+    Undecided(String),
+    /// The level that is followed in its place is violated.
+    Violated(&'static str),
     /// It began before the transaction before it in its session ended.
     Backwards {
         /// When it began.
@@ -79,6 +85,8 @@ impl fmt::Display for Refused {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Kind(what) => write!(out, "a window does not decide {what}"),
+            Self::Undecided(reason) => write!(out, "a window is undecided: {reason}"),
+            Self::Violated(level) => write!(out, "{level} is violated"),
             Self::NoTimes => out.write_str("a transaction without times has no place in a window"),
             Self::Late { begin, frontier } => {
                 write!(out, "it began at {begin}, and the recording is said to be complete before {frontier}")
@@ -127,7 +135,8 @@ impl Window {
             last_times: Vec::new(),
             seen: 0,
             loosened: 0,
-            marks_made: 0,
+            order_keys: FxHashSet::default(),
+            free_order_keys: Vec::new(),
             patience: 8_000,
             places: Vec::new(),
         })
@@ -200,7 +209,13 @@ impl Window {
     ///
     /// # Errors
     /// If it cannot be followed in a window; the window is then as it was.
-    pub fn push(&mut self, session: u64, history: &History, txn: TxnId) -> Result<(), Refused> {
+    pub fn push(
+        &mut self,
+        session: u64,
+        name: Option<Datum>,
+        history: &History,
+        txn: TxnId,
+    ) -> Result<(), Refused> {
         let times = history.times(txn);
         let begin = times.begin_request.ok_or(Refused::NoTimes)?;
         let ops = self.operations(history, txn)?;
@@ -209,7 +224,10 @@ impl Window {
         if begin < last {
             return Err(Refused::Backwards { begin, last });
         }
-        if let Some(frontier) = self.frontier.moment().filter(|&frontier| begin < frontier) {
+        // A recording that is closed may still have transactions that only read.
+        let is_reader = self.frontier.is_closed() && ops.iter().all(|op| op.kind == Kind::Read);
+        let frontier = self.frontier.moment().filter(|&frontier| begin < frontier);
+        if let Some(frontier) = frontier.filter(|_| !is_reader) {
             return Err(Refused::Late { begin, frontier });
         }
         self.seen += 1;
@@ -220,7 +238,6 @@ impl Window {
         if outcome == Outcome::Unknown && ops.iter().all(|op| op.kind == Kind::Read) {
             return Ok(());
         }
-        let name = history.txn_name(txn);
         self.rows.push(Row {
             number: self.seen,
             session: Some(session),
@@ -307,7 +324,69 @@ impl Window {
         }
         let (history, keys, places) = building.finish(&self.state);
         self.places = places;
+        // Nothing settles at the end: what is still to come only reads.
+        let border = border.filter(|_| !self.frontier.is_closed());
         Built { history, rows, is_complete, keys, border, optional }
+    }
+
+    /// The sessions with their numbers in the recording and their names, in the order of their places.
+    pub fn sessions(&self) -> Vec<(u64, Option<Datum>)> {
+        let mut sessions: Vec<_> = self.sessions.iter().map(|(&number, &place)| (place, number)).collect();
+        sessions.sort_unstable();
+        sessions
+            .into_iter()
+            .map(|(place, number)| (number, self.session_names[place as usize].clone()))
+            .collect()
+    }
+
+    /// The last recorded time of each session, in the order of their places.
+    pub fn last_times(&self) -> &[i64] {
+        &self.last_times
+    }
+
+    /// The rows, and then those that may not count.
+    pub fn rows(&self) -> impl Iterator<Item = (&Row, bool)> {
+        let optional = self.optional.iter().map(|row| (row, true));
+        self.rows.iter().map(|row| (row, false)).chain(optional)
+    }
+
+    /// A key by its number.
+    pub fn key(&self, key: u32) -> &Datum {
+        self.state.keys.original(KeyId(key))
+    }
+
+    /// What keys hold that hold something of their own, and what all others hold.
+    pub fn state(&self) -> (Vec<(Datum, Datum)>, &Datum) {
+        (self.state.iter().map(|(key, value)| (key.clone(), value.clone())).collect(), &self.state.default)
+    }
+
+    /// Goes on with the counts of an earlier window; sessions have been introduced in their order.
+    pub fn restore(&mut self, seen: u64, loosened: u64, last_times: Vec<i64>, frontier: Frontier) {
+        (self.seen, self.loosened, self.frontier) = (seen, loosened, frontier);
+        self.last_times = last_times;
+    }
+
+    /// Puts a row of an earlier window back, with the operations of a transaction.
+    ///
+    /// # Errors
+    /// If the operations are not ones that a row has.
+    pub fn restore_row(
+        &mut self,
+        row: Row,
+        is_optional: bool,
+        history: &History,
+        txn: TxnId,
+    ) -> Result<(), Refused> {
+        let ops = self.operations(history, txn)?;
+        for op in &ops {
+            let key = self.state.keys.original(KeyId(op.key));
+            if matches!(key, Datum::Tagged(tagged) if &*tagged.0 == crate::settle::ORDER_KEY) {
+                self.order_keys.insert(op.key);
+            }
+        }
+        let rows = if is_optional { &mut self.optional } else { &mut self.rows };
+        rows.push(Row { ops, ..row });
+        Ok(())
     }
 
     /// How a transaction of a small history is called in the recording.

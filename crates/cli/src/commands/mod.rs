@@ -20,3 +20,4 @@ pub mod run;
 pub mod shrink;
 pub mod stats;
 pub mod synth;
+pub mod watch;

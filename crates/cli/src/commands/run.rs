@@ -5,6 +5,7 @@
 mod answer;
 mod check;
 mod execute;
+mod live;
 
 use std::path::{Path, PathBuf};
 
@@ -105,6 +106,9 @@ pub struct Arguments {
     /// Only run and record
     #[arg(long)]
     no_check: bool,
+    /// Check while it runs, and end the run at the first violation; without levels at the one that is promised
+    #[arg(long)]
+    watch: bool,
     /// Only run, to measure what recording costs
     #[arg(long, hide = true)]
     no_record: bool,
@@ -124,11 +128,13 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     keep_apart_all(arguments, &runs)?;
     runs.iter().try_for_each(|options| level_files::asked(&options.levels).map(drop))?;
     for (place, options) in runs.iter().enumerate() {
-        let executed = execute::execute(options, &arguments.limits, arguments.reports.html.is_some());
+        let executed =
+            execute::execute(options, &arguments.limits, arguments.reports.html.is_some(), arguments.watch);
         let executed =
             executed.inspect_err(|failure| arguments.report_failure(&mut collected, options, failure))?;
+        let followed = executed.followed;
         let answer = Answer::of(options, executed);
-        exit = exit.graver(answer.exit());
+        exit = exit.graver(answer.exit()).graver(followed.unwrap_or(Exit::Holds));
         answer.collect(&mut collected)?;
         if let Some(file) = arguments.reports.page_file(place) {
             answer.write_html(&file)?;

@@ -62,6 +62,17 @@ impl LineReader {
         reader
     }
 
+    /// The recording goes on in another file, which may begin with a header and introduce its sessions again.
+    pub fn rotate(&mut self) {
+        self.reader.followed.is_rotated = true;
+        self.reader.followed.earlier.clear();
+    }
+
+    /// Whether the recorder promised to say when it is done, and has not yet.
+    pub fn is_open(&self) -> bool {
+        self.reader.is_open
+    }
+
     /// How many lines were read.
     pub fn lines(&self) -> u64 {
         self.lines
@@ -79,8 +90,9 @@ impl LineReader {
             self.reader.sessions.iter().map(|(&number, &session)| (session, number)).collect();
         let history = self.reader.take().finish();
         let earlier = std::mem::take(&mut self.reader.followed.earlier);
-        let followed =
-            std::mem::replace(&mut self.reader.followed, Followed { earlier, ..Followed::default() });
+        let is_rotated = self.reader.followed.is_rotated;
+        let next = Followed { earlier, is_rotated, ..Followed::default() };
+        let followed = std::mem::replace(&mut self.reader.followed, next);
         Ok(Batch {
             order: in_line_order(&history, &followed.order),
             history,

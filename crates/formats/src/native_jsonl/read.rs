@@ -72,6 +72,8 @@ pub(super) struct Followed {
     pub has_initial: bool,
     /// Whether a line said that the recording is closed.
     pub is_closed: bool,
+    /// Whether the lines are of several files, each of which may have a header.
+    pub is_rotated: bool,
 }
 
 impl Reader {
@@ -121,6 +123,7 @@ impl Reader {
             return self.header(json, &first, start);
         }
         match &*first {
+            "isoscope" if self.followed.is_rotated => self.header(json, &first, start),
             "s" | "n" | "l" | "o" | "t" | "ops" => self.transaction(json, start),
             "session" => self.session_line(json),
             "initial" => self.initial_line(json),

@@ -38,8 +38,9 @@ pub(super) fn collect(effects: &mut RowEffects, runner: &Runner<'_>) {
         if !effects.can_afford(history, visible.len() * by_predicate.len()) {
             return;
         }
+        let visible = effects.sorted(visible);
         for &txn in &by_predicate {
-            effects.add(runner, txn, key, visible.clone());
+            effects.add_sorted(runner, txn, key, &visible);
         }
     }
 }

@@ -1,5 +1,7 @@
 //! A transaction run on one key, operation by operation, with what the key held.
 
+use std::borrow::Cow;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Content, Scope};
@@ -139,7 +141,8 @@ impl<'h> Runner<'h> {
     }
 
     /// Runs a transaction on what a key holds; `None` if it would have seen something else.
-    pub fn run(&self, txn: TxnId, key: KeyId, mut held: Content) -> Option<Ending> {
+    pub fn run(&self, txn: TxnId, key: KeyId, held: &Content) -> Option<Ending> {
+        let mut held = Cow::Borrowed(held);
         let mut ending = Ending { written: None, matched: Vec::new() };
         for (id, op) in self.history.ops(txn) {
             if !self.step(id, &op, key, &mut held, &mut ending) {
@@ -148,20 +151,28 @@ impl<'h> Runner<'h> {
             if op.key() == Some(key)
                 && let Some(content) = left_by(self.history, &op)
             {
-                held = content;
-                ending.written = Some((held.clone(), id));
+                ending.written = Some((content.clone(), id));
+                held = Cow::Owned(content);
             }
         }
         Some(ending)
     }
 
     /// Whether an operation has the answer that it had.
-    fn step(&self, id: OpId, op: &Op<'_>, key: KeyId, held: &mut Content, ending: &mut Ending) -> bool {
+    fn step(
+        &self,
+        id: OpId,
+        op: &Op<'_>,
+        key: KeyId,
+        held: &mut Cow<'_, Content>,
+        ending: &mut Ending,
+    ) -> bool {
         let Op::PredicateWrite(write) = op else { return self.sees(id, op, key, held) };
         let is_match = self.matches(id, key, held);
         if is_match {
-            *held = Content::row(write.change.apply(&held.datum));
-            ending.written = Some((held.clone(), id));
+            let changed = Content::row(write.change.apply(&held.datum));
+            ending.written = Some((changed.clone(), id));
+            *held = Cow::Owned(changed);
             ending.matched.push(id);
         }
         self.reported(id, write, key).is_none_or(|reported| reported == is_match)

@@ -137,7 +137,7 @@ impl<'s, 'h> Sweep<'s, 'h> {
         if !open.seen.contains(&version.content) {
             open.seen.push(version.content);
         }
-        let held = self.effects.contents[version.content as usize].clone();
+        let held = &self.effects.contents[version.content as usize];
         let ending = self.runner.run(open.txn, self.key, held)?;
         open.has_fitted = true;
         let Some((written, _)) = ending.written else {

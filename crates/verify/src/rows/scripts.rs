@@ -78,10 +78,10 @@ impl<'h> Scripts<'h> {
     pub fn of(history: &'h History) -> Option<Self> {
         let mut scripts = Self {
             history,
-            contents: Contents::new(columns(history)?, has_values(history), has_marks(history)),
+            contents: Contents::new(columns(history)?, has_values(history), history.has_marks()),
             of_txn: Vec::with_capacity(history.txn_count()),
         };
-        let mut content_of = ContentOf { has_marks: has_marks(history), ..ContentOf::default() };
+        let mut content_of = ContentOf { has_marks: history.has_marks(), ..ContentOf::default() };
         for txn in history.txns() {
             let mut script = Script::default();
             if history.outcome(txn) != Outcome::Aborted {
@@ -276,17 +276,6 @@ fn has_values(history: &History) -> bool {
     is_initial
         || initial.recorded.iter().any(|&(_, value)| is_value(value))
         || history.txns().flat_map(|txn| history.ops(txn)).any(|(_, op)| has_value(op))
-}
-
-/// Whether a delete left a mark, or a read was shown one.
-fn has_marks(history: &History) -> bool {
-    let any_dead = |rows: &Option<Vec<Row>>| rows.iter().flatten().any(|row| row.is_dead);
-    let shows_mark = |op: Op<'_>| match op {
-        Op::RangeRead(range) => any_dead(&range.rows),
-        Op::PredicateRead(read) => any_dead(&read.rows),
-        _ => false,
-    };
-    history.has_marks() || history.txns().flat_map(|txn| history.ops(txn)).any(|(_, op)| shows_mark(op))
 }
 
 /// All columns that rows and changes have, in their order; `None` if there are too many.

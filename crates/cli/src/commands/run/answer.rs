@@ -150,7 +150,7 @@ impl<'o> Answer<'o> {
 
     /// The run as JSON; `docs/json.md` describes it.
     pub fn json(&self) -> Result<Value, Failure> {
-        let Executed { description, setting, promise, summary, out, checked, failure } = &self.executed;
+        let Executed { description, setting, promise, summary, out, checked, failure, .. } = &self.executed;
         let judged = checked.iter().flat_map(|checked| &checked.judged);
         let check = checked.as_ref().map(|checked| report::json::value(&checked.report())).transpose()?;
         Ok(json!({

@@ -16,8 +16,9 @@ use record::Recorder;
 
 use super::super::probe::text::short_version;
 use super::check::{self, Checked, Question};
+use super::live::Live;
 use crate::args::LimitArguments;
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::progress::Progress;
 use crate::terminal::visible;
 use crate::{connect, interrupt};
@@ -38,6 +39,8 @@ pub struct Executed {
     pub checked: Option<Checked>,
     /// Why there is no answer, although there was a check.
     pub failure: Option<Failure>,
+    /// What following the recording gave, if it was followed while it was made.
+    pub followed: Option<Exit>,
 }
 
 /// Runs and checks.
@@ -45,6 +48,7 @@ pub fn execute(
     options: &Options,
     limits: &LimitArguments,
     with_witnesses: bool,
+    follows: bool,
 ) -> Result<Executed, Failure> {
     let progress = Progress::start("connecting");
     let urls = connect::urls(&options.db)?;
@@ -60,8 +64,15 @@ pub fn execute(
     let job = options.job(database.as_ref(), &settings, workload.as_ref(), &claim);
     let recording = options.records.then(|| record(options, &description, &setting)).transpose()?;
     let (out, recorder) = recording.unzip();
-    let summary = drive(&job, recorder.as_ref(), server.as_mut(), &progress)
-        .map_err(|failure| with_recording(failure, out.as_deref()))?;
+    let live = match out.as_deref().filter(|_| follows) {
+        Some(out) => Some(Live::start(out, options, promise.as_ref())?),
+        None => None,
+    };
+    let is_shown = || live.as_ref().is_some_and(Live::is_violated);
+    let summary = drive(&job, recorder.as_ref(), server.as_mut(), &progress, &is_shown)
+        .map_err(|failure| with_recording(failure, out.as_deref()));
+    let followed = live.map(Live::end).transpose();
+    let (summary, followed) = (summary?, followed?);
     drop((claim, server));
     let (checked, failure) = match &out {
         Some(out) if options.checks => {
@@ -82,7 +93,7 @@ pub fn execute(
     };
     // Until here no other run could write to the file that was checked.
     drop((recorder, progress));
-    Ok(Executed { description, setting, promise, summary, out, checked, failure })
+    Ok(Executed { description, setting, promise, summary, out, checked, failure, followed })
 }
 
 /// Several settings as one, for sentences and names of files.
@@ -196,9 +207,10 @@ fn drive(
     recorder: Option<&Recorder>,
     server: Option<&mut Server>,
     progress: &Progress,
+    is_shown: &dyn Fn() -> bool,
 ) -> Result<Summary, Failure> {
     let control = Control {
-        is_stopped: &interrupt::is_asked,
+        is_stopped: &|| interrupt::is_asked() || is_shown(),
         progress: &|now| progress.set_share(&sentence(now), share(&job.pace, now)),
     };
     progress.set("creating the tables");
