@@ -234,8 +234,7 @@ fn an_unknown_append_that_a_later_read_missed_is_not_scheduled_before_it() {
         ),
         expect![[r#"
             holds: serializable snapshot-isolation prefix causal read-atomic read-committed cut-isolation read-uncommitted
-            violated: session-serializable session-snapshot-isolation parallel-si update-serializable update-atomic
-            undecided: no-lost-update
+            violated: session-serializable session-snapshot-isolation parallel-si update-serializable update-atomic no-lost-update
         "#]],
     );
 }
