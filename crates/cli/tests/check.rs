@@ -452,7 +452,7 @@ fn reports_for_ci() {
             | update-serializable | ❌ violated | contradiction, 2 transactions |
             | causal | ✅ holds | follows from prefix |
             | update-atomic | ❌ violated | contradiction, 2 transactions |
-            | no-lost-update | ❌ violated | contradiction, 2 transactions |
+            | no-lost-update | ❌ violated | contradiction between choices, 2 transactions |
             | read-atomic | ✅ holds | follows from prefix |
             | read-committed | ✅ holds | follows from prefix |
             | cut-isolation | ✅ holds | follows from prefix |
