@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// The outcome of a chore; the error is a sentence for whoever started it.
+/// The outcome of a chore; the error is a sentence for the person who started it.
 pub type Done<T = ()> = Result<T, String>;
 
 /// The root of the project.

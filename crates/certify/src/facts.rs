@@ -54,7 +54,7 @@ pub(crate) struct Facts<'h> {
 /// What is known of initial values that were not recorded.
 struct UnknownInitial {
     ever_written: EverWritten,
-    /// For each key the value that a committed transaction read and nobody wrote: it must be the initial one.
+    /// For each key the value that a committed transaction read and no transaction wrote: it must be the initial one.
     pinned: Vec<Option<ValueId>>,
 }
 

@@ -101,7 +101,7 @@ impl Level {
         !matches!(self.real_time, RealTime::Ignored)
     }
 
-    /// The skew with which real time puts whoever ended before another began before it, if it does: then what a
+    /// The clock skew, if the level orders transactions that do not overlap: then what a
     /// transaction can have seen of a row is limited.
     pub const fn window(&self) -> Option<i64> {
         match self.real_time {

@@ -200,7 +200,7 @@ impl Latest {
 }
 
 /// No event may stand after one that it precedes in real time. Within a session the skew is zero, so each session keeps
-/// its own latest requests; whoever is too late by the skew of all is also too late by none, so all sessions together
+/// its own latest requests; a transaction that is too late by the skew of all is also too late by none, so all sessions together
 /// can be asked first.
 fn check_real_time(history: &History, level: &Level, order: &[Node]) -> Result<(), Flaw> {
     let events_per_txn = level.events_per_txn();

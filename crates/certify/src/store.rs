@@ -9,7 +9,7 @@ use crate::{Flaw, Place};
 /// What a key holds.
 #[derive(Clone, Copy)]
 struct Cell {
-    /// `None` as long as it is an initial value that nobody has read.
+    /// `None` as long as it is an initial value that no transaction has read.
     held: Option<Held>,
     /// The place of the commit that wrote it, if one did.
     since: Option<u32>,
@@ -76,7 +76,7 @@ impl<'h> Store<'h> {
                     );
                 }
                 if look.value() != ValueId::NIL && is_written {
-                    return flaw("it must see the initial value, but somebody wrote what it saw".into());
+                    return flaw("it must see the initial value, but a transaction wrote what it saw".into());
                 }
                 self.cells[key.index()].held = Some(Held::initially(look.value()));
                 Ok(())

@@ -283,7 +283,7 @@ fn an_initial_value_that_was_not_recorded_is_one_value_that_nobody_wrote() {
     passes(&clash, level, &violated("sources(1):"));
     let aborted = history("init *=?\na: r(x)=7\nb: w(x)=7 abort");
     passes(&aborted, level, &violated("sources(0):"));
-    fails(&aborted, level, &holds("t0", ""), "somebody wrote what it saw");
+    fails(&aborted, level, &holds("t0", ""), "a transaction wrote what it saw");
 }
 
 #[test]

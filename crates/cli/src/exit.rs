@@ -20,7 +20,7 @@ pub enum Exit {
     Undecided = 3,
     /// Ctrl-C; what a shell reports for a program that `SIGINT` ended.
     Interrupted = 130,
-    /// Whoever read the output went away; what a shell reports for a program that `SIGPIPE` ended.
+    /// The reader of the output closed the pipe; what a shell reports for a program that `SIGPIPE` ended.
     BrokenPipe = 141,
 }
 
@@ -52,7 +52,7 @@ pub enum Failure {
     Limit(String),
     /// The user ended it, and what it had begun was cleaned up.
     Interrupted,
-    /// Whoever read the output went away.
+    /// The reader of the output closed the pipe.
     BrokenPipe,
 }
 

@@ -140,7 +140,7 @@ fn validation_is_enough() {
                          and with it session-serializable, serializable, session-snapshot-isolation, snapshot-isolation, prefix, parallel-si, update-serializable, causal, update-atomic, no-lost-update, read-atomic, read-committed, cut-isolation
               not asked  strict-serializable, strong-si, strong-session-si, generalized-si: needs timestamps, which this file does not have
 
-              T1 read x = 7, which nobody wrote
+              T1 read x = 7, which no transaction wrote
             --- exit 1
         "#]],
     );
@@ -376,11 +376,11 @@ fn reports_for_ci() {
                             "level": "error"
                           },
                           "fullDescription": {
-                            "text": "Each transaction reads from a snapshot and commits only if nobody else wrote its objects since; snapshots may be old, and nothing ties them to sessions or clocks."
+                            "text": "Each transaction reads from a snapshot and commits only if no other transaction wrote its objects since; snapshots may be old, and nothing ties them to sessions or clocks."
                           },
                           "help": {
-                            "markdown": "Each transaction reads from a snapshot and commits only if nobody else wrote its objects since; snapshots may be old, and nothing ties them to sessions or clocks.\n\n`isoscope levels snapshot-isolation` shows the definition and examples.",
-                            "text": "Each transaction reads from a snapshot and commits only if nobody else wrote its objects since; snapshots may be old, and nothing ties them to sessions or clocks. `isoscope levels snapshot-isolation` shows the definition and examples."
+                            "markdown": "Each transaction reads from a snapshot and commits only if no other transaction wrote its objects since; snapshots may be old, and nothing ties them to sessions or clocks.\n\n`isoscope levels snapshot-isolation` shows the definition and examples.",
+                            "text": "Each transaction reads from a snapshot and commits only if no other transaction wrote its objects since; snapshots may be old, and nothing ties them to sessions or clocks. `isoscope levels snapshot-isolation` shows the definition and examples."
                           },
                           "helpUri": "https://docs.rs/isoscope",
                           "id": "snapshot-isolation",
@@ -776,7 +776,7 @@ fn a_level_without_an_engine_is_decided_on_a_large_history_by_what_else_is_known
 
               violated   read-uncommitted: thin-air read on key x
 
-              T1 read x = 5, which nobody wrote
+              T1 read x = 5, which no transaction wrote
             --- exit 1
         "#]],
     );

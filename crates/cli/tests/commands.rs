@@ -108,7 +108,7 @@ fn levels() {
     expect![[r#"
         snapshot-isolation
 
-          Each transaction reads from a snapshot and commits only if nobody else wrote its objects since; snapshots may be old, and nothing ties them to sessions or clocks.
+          Each transaction reads from a snapshot and commits only if no other transaction wrote its objects since; snapshots may be old, and nothing ties them to sessions or clocks.
 
           also called  si, adya-si, pl-si
           implied by   serializable, generalized-si, session-snapshot-isolation

@@ -86,10 +86,10 @@ fn levels() {
         "#]],
     );
     check(
-        "check h.txt --level nonsense-that-nobody-wrote",
+        "check h.txt --level no-such-level",
         expect![[r#"
         --- standard error
-        error: no level is called "nonsense-that-nobody-wrote" (`isoscope levels` lists them; a level of your own is a file that ends in .iso)
+        error: no level is called "no-such-level" (`isoscope levels` lists them; a level of your own is a file that ends in .iso)
         --- exit 2
     "#]],
     );

@@ -1,4 +1,4 @@
-//! Standard input, standard output, and whoever is at their other ends.
+//! Standard input, standard output, and closed pipes.
 
 mod common;
 

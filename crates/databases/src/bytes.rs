@@ -114,7 +114,10 @@ fn wrong_type(shape: &Shape, column: &str, kind: ColumnType, found: &Datum) -> F
 }
 
 fn damaged(shape: &Shape) -> Failure {
-    Failure::refused(format!("table {}: the store returned bytes that nobody put there", shape.name))
+    Failure::refused(format!(
+        "table {}: the store returned bytes that isoscope did not put there",
+        shape.name
+    ))
 }
 
 #[cfg(test)]

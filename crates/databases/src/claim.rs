@@ -63,7 +63,7 @@ pub(crate) fn lock_key(database: &str, table: &str) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// A locked file beside the file or folder of a database; it is removed in the end, and whoever was killed leaves an
+/// A locked file beside the file or folder of a database; it is removed in the end, and a process that was killed leaves an
 /// empty file without a lock.
 ///
 /// The database's own file is not touched: closing any descriptor of it would drop the locks of SQLite.

@@ -1,4 +1,4 @@
-//! DuckDB, in this process: `duckdb:FILE`. Snapshot isolation, optimistic: whoever updates a row second is aborted. That
+//! DuckDB, in this process: `duckdb:FILE`. Snapshot isolation, optimistic: the second transaction that updates a row is aborted. That
 //! one updates a row and another deletes it is no conflict for DuckDB, see `docs/probe.md`.
 //!
 //! All sessions are connections of one instance, as DuckDB wants it, so `duckdb::memory:` works too. DuckDB has no way

@@ -206,7 +206,7 @@ struct Connection {
     client: Client,
     node: Node,
     prepared: HashMap<String, tokio_postgres::Statement>,
-    /// An answer did not come in time, so that nobody knows what the next one would belong to.
+    /// An answer did not come in time, so that it is not known what the next one would belong to.
     is_given_up: Cell<bool>,
 }
 

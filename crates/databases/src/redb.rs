@@ -61,7 +61,7 @@ struct Beginner {
 }
 
 impl Beginner {
-    /// The thread ends with this side of its channels; a transaction that nobody receives is dropped, which aborts it.
+    /// The thread ends with this side of its channels; a transaction that is not received is dropped, which aborts it.
     fn start(database: Arc<Database>) -> Self {
         let (requests, asked) = channel();
         let (answer, transactions) = channel();

@@ -13,7 +13,7 @@
 /// What is shown in the place of a password.
 pub(crate) const HIDDEN: &str = "***";
 
-/// Parts of names whose values are nobody's business.
+/// Parts of names whose values are secrets.
 const TELLING: [&str; 5] = ["pass", "pwd", "secret", "token", "credential"];
 
 /// What begins the URL of a server, also where the colon or the slashes after it were forgotten.

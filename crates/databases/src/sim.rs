@@ -3,10 +3,10 @@
 //! The same multi-version store, levels and faults as `isoscope generate` has ([`drive::simulate`]), but driven by real
 //! clients at real times, so that whatever drives a database can be tried on one whose answers are known.
 //! `sim:` alone has every level as a setting; `sim:snapshot` has that one. Beside the levels of the simulation there
-//! are `two-phase-locking` (readers and writers wait; a deadlock aborts whoever closes it) and `ssi` (snapshot reads;
+//! are `two-phase-locking` (readers and writers wait; a deadlock aborts the session that closes it) and `ssi` (snapshot reads;
 //! a transaction that writes is aborted at commit if something that it read has changed since).
 //!
-//! One lock around everything: a call costs about a microsecond. Memory is the versions that somebody may still read.
+//! One lock around everything: a call costs about a microsecond. Memory is the versions that a transaction may still read.
 
 mod level;
 mod locks;

@@ -1,6 +1,6 @@
 //! slatedb, in this process, on a folder as its object store: `slatedb:FOLDER`.
 //!
-//! Optimistic transactions: at `snapshot` whoever commits a key second is aborted, at `serializable` also whoever read
+//! Optimistic transactions: at `snapshot` the second transaction that commits a key is aborted, at `serializable` also one that read
 //! what another has written since. A commit does not wait until it is durable: isolation does not depend on it, and speed
 //! does. Everything in slatedb is asynchronous, so one runtime stands beside the store. Behind the feature `slatedb`, for
 //! the time it takes to build.
@@ -56,7 +56,7 @@ impl Engine for Slatedb {
 
 impl Drop for Slatedb {
     fn drop(&mut self) {
-        // A store that cannot be closed is recovered by whoever opens it next.
+        // A store that cannot be closed is recovered when it is opened next.
         let _ = self.runtime.block_on(self.database.close());
     }
 }

@@ -74,7 +74,7 @@ impl Options {
         };
         let (connection, journal) = connect().map_err(|error| coded(FailureKind::Refused, &error))?;
         if !journal.eq_ignore_ascii_case(self.journal) {
-            let message = format!("{}: somebody else keeps it in journal mode {journal}", self.path);
+            let message = format!("{}: another process keeps it in journal mode {journal}", self.path);
             return Err(Failure::refused(message));
         }
         Ok(connection)

@@ -47,7 +47,7 @@ impl Engine for Surrealkv {
 /// Drops in this order: what the store does at the end needs its runtime.
 impl Drop for Surrealkv {
     fn drop(&mut self) {
-        // A store that cannot be closed is recovered by whoever opens it next.
+        // A store that cannot be closed is recovered when it is opened next.
         let _ = self.runtime.block_on(self.tree.close());
     }
 }

@@ -146,7 +146,7 @@ impl Url {
         Err(Failure::refused(format!("{self}: {name} is {}, found {given}", words.join(" or "))))
     }
 
-    /// Takes the password out of a text that somebody else wrote.
+    /// Takes the password out of a text of another program.
     pub fn scrub(&self, text: &str, variables: &[&str]) -> String {
         match self.password(variables) {
             Some(password) if !password.is_empty() => text.replace(&password, HIDDEN),

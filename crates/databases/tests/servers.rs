@@ -80,7 +80,7 @@ fn check_watcher(database: &dyn Database, name: &str) {
         let waiting = scope.spawn(|| waiter.execute(&tables.write(1, 2)));
         let since = Instant::now();
         while !watcher.is_waiting(waiter_id).unwrap() {
-            assert!(since.elapsed() < Duration::from_secs(20), "nobody waits");
+            assert!(since.elapsed() < Duration::from_secs(20), "no session waits");
         }
         assert!(!watcher.is_waiting(holder_id).unwrap());
         holder.abort().unwrap();

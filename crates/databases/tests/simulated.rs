@@ -1,4 +1,4 @@
-//! The suite on the simulated store, at every level; its faults, and that nobody waits for ever.
+//! The suite on the simulated store, at every level; its faults, and that no session waits for ever.
 
 mod suite;
 

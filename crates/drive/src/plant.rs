@@ -1,7 +1,7 @@
 //! Puts one anomaly at a random place into a history.
 //!
 //! A few transactions of different sessions, close to each other in time, get additional operations on keys that
-//! nobody else uses. So the rest of the history keeps its meaning, and the anomaly is there whatever the rest allows:
+//! no other transaction uses. So the rest of the history keeps its meaning, and the anomaly is there whatever the rest allows:
 //! no order of these transactions explains the additional operations.
 //! Costs one copy of the history.
 
@@ -205,7 +205,7 @@ struct NewKeys {
 impl NewKeys {
     fn add_to(builder: &mut Builder, are_lists: bool) -> Self {
         let keys = unused_keys(builder).map(|key| builder.keys.intern(key));
-        // Where the initial values are unknown, a value that nobody writes to the key is the initial one.
+        // Where the initial values are unknown, a value that no transaction writes to the key is the initial one.
         let initial = builder.initial.value_of(keys[0]).unwrap_or(ValueId(0));
         let mut values = (1..).map(ValueId).filter(|&value| value != initial);
         let mut value = || values.next().unwrap_or(ValueId::NIL);

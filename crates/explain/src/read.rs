@@ -56,7 +56,7 @@ fn of_rule(argument: &Argument, steps: &[Step], step: StepId, premises: &[FactId
         _ => false,
     };
     match rule(step) {
-        // Whoever may have written the value is of unknown outcome, and cannot have committed.
+        // The possible writers of the value are of unknown outcome and cannot have committed.
         Some(Rule::ReadCommitted) => Anomaly::Finding(FindingKind::AbortedRead),
         Some(Rule::Sources(_)) if premises.iter().all(is_uncommitted) => {
             Anomaly::Finding(FindingKind::AbortedRead)

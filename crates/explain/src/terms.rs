@@ -96,7 +96,7 @@ impl<'h> Terms<'h> {
             .iter()
             .map(|content| match content {
                 content if content.is_dead => format!("no row {key}"),
-                content if content.is_other => format!("{key} as nobody saw it"),
+                content if content.is_other => format!("{key} with a content that no read returned"),
                 content => format!("{key} = {}", content.datum),
             })
             .collect();
@@ -169,7 +169,7 @@ impl<'h> Terms<'h> {
             None => (format!("left {key} as it was"), format!("changed {key}")),
             Some(content) if content.is_dead => (format!("deleted {key}"), format!("did not delete {key}")),
             Some(content) if content.is_other => {
-                let changed = format!("{key} to something that nobody saw");
+                let changed = format!("{key} to a content that no read returned");
                 (format!("changed {changed}"), format!("did not change {changed}"))
             }
             Some(content) => {

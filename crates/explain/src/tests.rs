@@ -459,7 +459,7 @@ fn findings() {
         Level::SERIALIZABLE,
         expect![[r#"
         thin-air read on key x
-            T1 read x = 7, which nobody wrote
+            T1 read x = 7, which no transaction wrote
     "#]],
     );
     check(

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! `:=` writes, `==` reads, `==?` reads the initial value, and `!` marks a transaction that did not commit. A variable
-//! starts with 0 unless somebody writes 0 to it. Every line ends with a line break, the last one too.
+//! starts with 0 unless a transaction writes 0 to it. Every line ends with a line break, the last one too.
 
 use history::{Builder, Datum, KeyId, Outcome, SessionId, ValueId};
 

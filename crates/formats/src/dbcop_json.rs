@@ -1,7 +1,7 @@
 //! dbcop 0.2 JSON: an object with the sessions under `data`, or the bare array of sessions.
 //!
 //! A transaction is `{"events": [...], "committed": true}`, and an event `{"Read": {"variable": 1, "version": 2}}` or
-//! `["r", 1, 2]`. A version that is null is the initial one; a variable starts with 0 unless somebody writes 0 to it.
+//! `["r", 1, 2]`. A version that is null is the initial one; a variable starts with 0 unless a transaction writes 0 to it.
 //! Events are pulled from the source one at a time, so a long file needs no tree.
 
 use history::{Builder, Datum, Outcome, SessionId};

@@ -14,9 +14,9 @@ use crate::registers::Registers;
 /// When a format takes 0 to be the initial value of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Zero {
-    /// Always, even if somebody writes 0.
+    /// Always, even if a transaction writes 0.
     Always,
-    /// Unless somebody writes 0 to the key.
+    /// Unless a transaction writes 0 to the key.
     UnlessWritten,
 }
 
@@ -141,7 +141,7 @@ impl Uses {
     }
 }
 
-/// What each key held at first. Where that is unknown: what was read although nobody wrote it.
+/// What each key held at first. Where that is unknown: what was read although no transaction wrote it.
 pub(crate) fn initial_values(history: &History) -> Vec<Option<ValueId>> {
     let keys = (0..history.keys().len()).map(KeyId::from_index);
     let mut initial: Vec<_> = keys.map(|key| history.initial().value_of(key)).collect();

@@ -16,7 +16,7 @@ pub struct ReadOptions {
     /// How many times as large as its compressed form an input may be, once it has [`ReadOptions::SMALL_INPUT`] bytes.
     pub ratio_limit: u64,
     /// Takes a transaction that looks like the initial state as the initial state: the only transaction of its
-    /// session, or the first of the first one, that writes without reading and that nobody could run before.
+    /// session, or the first of the first one, that writes without reading and that no session could run before.
     /// For formats whose converters leave it among the ordinary ones (dbcop).
     pub initial_txn: bool,
 }

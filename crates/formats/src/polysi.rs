@@ -2,7 +2,7 @@
 //!
 //! A transaction is all lines with its number, which is global; lines are in program order, and the transactions of a
 //! session are in the order of their first lines. Transaction -1 marks aborted writes. A key starts with 0 unless
-//! somebody writes 0 to it.
+//! a transaction writes 0 to it.
 //!
 //! Lines of one transaction mostly stand together and go straight into the model. Each such run is a fragment; only
 //! when a transaction has several are they joined in a second pass.

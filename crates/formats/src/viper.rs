@@ -2,7 +2,7 @@
 //!
 //! `docs/formats/viper.md` describes it, with the spelling of operations as arrays and as objects. There are neither
 //! transaction numbers nor aborted transactions. A line with `"isInitial": true` is the initial state; without one
-//! every key starts with some value that nobody wrote. A value of 0 is null.
+//! every key starts with some value that no transaction wrote. A value of 0 is null.
 //!
 //! Lines are scanned without a tree; the operations of a line wait in a small vector, as what follows them may say
 //! that the line is the initial state.

@@ -1,6 +1,6 @@
-//! The initial state of formats in which 0 is implied: a key starts with 0 unless somebody writes 0 to it.
+//! The initial state of formats in which 0 is implied: a key starts with 0 unless a transaction writes 0 to it.
 //!
-//! Where somebody does, 0 is an ordinary value and the key is absent at first. Some of these formats also have a word
+//! Where one does, 0 is an ordinary value and the key is absent at first. Some of these formats also have a word
 //! for "the initial value", which then means whichever of the two holds for the key; that is known at the end only,
 //! so such reads are remembered.
 
@@ -11,7 +11,7 @@ const ZERO: ValueId = ValueId(0);
 /// Watches the operations for what they say about the initial state.
 #[derive(Debug, Default)]
 pub(crate) struct ZeroImplied {
-    /// For each key, whether somebody writes 0 to it; short where nobody does.
+    /// For each key, whether a transaction writes 0 to it; short where none does.
     is_zero_written: Vec<bool>,
     initial_reads: Vec<(OpId, KeyId)>,
 }

@@ -32,7 +32,7 @@ impl InitialState {
         Self { default: InitialDefault::Value(value), recorded: Vec::new() }
     }
 
-    /// Every key starts with some value that nobody wrote.
+    /// Every key starts with some value that no transaction wrote.
     pub fn unknown() -> Self {
         Self { default: InitialDefault::UnknownButOne, recorded: Vec::new() }
     }

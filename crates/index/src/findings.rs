@@ -122,9 +122,9 @@ impl fmt::Display for Sentence<'_> {
         }
         match finding.kind {
             FindingKind::ThinAirRead if finding.other.is_some() => {
-                write!(out, "which nobody wrote, and {other} read another initial value of {key}")
+                write!(out, "which no transaction wrote, and {other} read another initial value of {key}")
             }
-            FindingKind::ThinAirRead => write!(out, "which nobody wrote"),
+            FindingKind::ThinAirRead => write!(out, "which no transaction wrote"),
             FindingKind::AbortedRead => write!(out, "which only {other} wrote, and {other} did not commit"),
             FindingKind::IntermediateRead => write!(out, "which {other} overwrote before it committed"),
             FindingKind::FutureRead => write!(out, "which it wrote itself only later"),

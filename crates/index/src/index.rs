@@ -356,7 +356,7 @@ impl Index {
         !self.writes_to(read.key).iter().any(is_earlier)
     }
 
-    /// Where the initial values are unknown, a value that nobody wrote is the initial one; there can be only one per
+    /// Where the initial values are unknown, a value that no transaction wrote is the initial one; there can be only one per
     /// key. What a committed transaction read counts before what an unknown one did.
     fn guess_initial(&mut self, history: &History) -> GuessedInitial {
         let mut guessed = GuessedInitial::default();
@@ -373,7 +373,7 @@ impl Index {
                 }
             }
         }
-        // Where only an unknown transaction saw it, and somebody else something that may be initial too, either may be
+        // Where only an unknown transaction saw it, and another transaction something that may be initial too, either may be
         // right: no engine decides that yet.
         let is_doubtful = |read: &&ExternalRead| {
             let value = read.observed.value();
@@ -478,6 +478,9 @@ mod tests {
         let index = Index::of(&history);
         assert!(index.sources(0).initial && index.sources(1).initial && !index.sources(2).initial);
         let sentences: Vec<_> = index.findings().iter().map(|finding| finding.sentence(&history)).collect();
-        assert_eq!(sentences, ["T3 read x = 8, which nobody wrote, and T1 read another initial value of x"]);
+        assert_eq!(
+            sentences,
+            ["T3 read x = 8, which no transaction wrote, and T1 read another initial value of x"]
+        );
     }
 }

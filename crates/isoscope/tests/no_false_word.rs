@@ -27,7 +27,7 @@ fn check(text: &str, expected: Expect) {
 }
 
 #[test]
-fn a_predicate_without_a_meaning_accuses_nobody() {
+fn a_predicate_without_a_meaning_is_no_accusation() {
     check(
         "init *=nil\na: i(k)=0\nb: pw([:foo 1])=7\nc: r(k)=7\n",
         expect![[r#"
@@ -37,7 +37,7 @@ fn a_predicate_without_a_meaning_accuses_nobody() {
 }
 
 #[test]
-fn a_predicate_write_beside_a_list_accuses_nobody() {
+fn a_predicate_write_beside_a_list_is_no_accusation() {
     check(
         "init *=nil\na: i(k)=0\nb: pw(v >= 0)=7\nc: r(k)=7\nd: a(l)=1\n",
         expect![[r#"

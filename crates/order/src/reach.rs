@@ -6,7 +6,7 @@
 //! compiler turns into vector instructions; after few edges only the rows that improve are touched.
 //!
 //! Rows only ever improve. What one edge improves is remembered as a bit per node and chain until it is asked for, so
-//! that whoever derives edges from reachability looks only at what is new; a pass over everything remembers nothing,
+//! that a caller which derives edges from reachability looks only at what is new; a pass over everything remembers nothing,
 //! since it is followed by a look at everything.
 
 use crate::rows::Rows;

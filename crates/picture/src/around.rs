@@ -23,7 +23,7 @@ const NEIGHBOURS: usize = 3;
 /// So many operations of a transaction are written.
 const OPERATIONS: usize = 8;
 
-/// The section, closed until somebody opens it.
+/// The section, closed until the reader opens it.
 pub fn around(history: &History, witness: &Witness) -> String {
     let (near, left_out) = near(history, witness);
     if near.is_empty() {

@@ -122,13 +122,13 @@ fn verdicts(text: &str) -> String {
     let strongest = allow.iter().filter(|&&level| !allow.iter().any(|&other| is_stronger(other, level)));
     let list = |levels: Vec<&LevelId>| {
         let names: Vec<String> = levels.iter().map(|level| format!("`{}`", level.name())).collect();
-        if names.is_empty() { "no level that was asked".to_owned() } else { names.join(", ") }
+        names.join(", ")
     };
-    format!(
-        "Forbidden by {} and every stronger level; allowed by {} and every weaker level.\n",
-        list(weakest.collect()),
-        list(strongest.collect())
-    )
+    let allowed = match list(strongest.collect()) {
+        names if names.is_empty() => "No level allows it.".to_owned(),
+        names => format!("Allowed by {names} and every weaker level."),
+    };
+    format!("Forbidden by {} and every stronger level.\n{allowed}\n", list(weakest.collect()))
 }
 
 #[test]

@@ -229,7 +229,7 @@ impl<'p, 'd> Performance<'p, 'd> {
 
     /// Takes an answer, and asks what was kept for its session.
     fn take(&mut self, reply: Reply) -> Result<(), Failure> {
-        // Whoever answers after having been given up is not listened to.
+        // An answer that comes after its session was given up is ignored.
         let Some(&place) = self.by_client.get(&reply.client.0) else { return Ok(()) };
         let txn = Txn(place);
         self.sessions[place].state = State::Ready;

@@ -95,7 +95,7 @@ mod tests {
         }
 
         fn connect(&self, _node: usize) -> Result<Box<dyn Session>, Failure> {
-            Err(Failure::refused("nobody connects here"))
+            Err(Failure::refused("no session connects here"))
         }
 
         fn node_count(&self) -> usize {

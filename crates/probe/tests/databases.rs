@@ -43,7 +43,7 @@ fn probe_at(database: &dyn Database, suites: &[&str], settings: &[&str]) -> Repo
     asked.retain(|setting| settings.is_empty() || settings.contains(&setting.name.as_str()));
     let report =
         isoscope_probe::probe(database, suites, asked, patience, &mut |_, _| ControlFlow::Continue(()));
-    report.unwrap().expect("nobody ended it")
+    report.unwrap().expect("no signal ended it")
 }
 
 /// What a report says, without what depends on time.

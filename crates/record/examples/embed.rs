@@ -37,7 +37,7 @@ impl Store {
 
 impl Transaction<'_> {
     fn read(&self, key: i64) -> i64 {
-        let rows = self.store.rows.lock().expect("nobody panics");
+        let rows = self.store.rows.lock().expect("no thread panicked");
         rows.get(&key).copied().unwrap_or(0)
     }
 
@@ -46,11 +46,11 @@ impl Transaction<'_> {
     }
 
     fn commit(self) {
-        self.store.rows.lock().expect("nobody panics").extend(self.writes);
+        self.store.rows.lock().expect("no thread panicked").extend(self.writes);
     }
 }
 
-/// Reads a key and writes a value that nobody else writes; everything that is asked and answered is recorded.
+/// Reads a key and writes a value that no other client writes; everything that is asked and answered is recorded.
 fn update(store: &Store, session: &mut SessionRecorder, key: i64, value: i64) -> std::io::Result<()> {
     session.begin();
     let mut transaction = store.begin();

@@ -29,7 +29,7 @@ pub struct Counts {
     pub committed: u64,
     /// They certainly took no effect.
     pub aborted: u64,
-    /// Nobody heard.
+    /// The client did not hear the outcome.
     pub unknown: u64,
 }
 
@@ -78,7 +78,7 @@ impl Recorder {
         Self::new(Box::new(file))
     }
 
-    /// Begins a recording anywhere. Each line is one write; whoever buffers them loses the last ones in a crash.
+    /// Begins a recording anywhere. Each line is one write; buffered lines are lost in a crash.
     ///
     /// Times count from now; the first line after the header notes the wall clock.
     pub fn new(out: Box<dyn Write + Send>) -> io::Result<Self> {

@@ -219,7 +219,7 @@ impl SessionRecorder {
 
     fn give_up(&mut self) {
         if self.is_open() {
-            // There is nobody to tell of a full disk; the next ordinary write will fail too.
+            // An error cannot be returned here; the next ordinary write will fail too.
             let _ = self.unknown();
         }
     }

@@ -1,6 +1,6 @@
 //! The last transaction of a run: one read of everything, in the order of the keys, after all clients have ended.
 //!
-//! It shows what became of writes that nobody read, and of transactions of unknown outcome. Keys that could exist and
+//! It shows what became of writes that no transaction read, and of transactions of unknown outcome. Keys that could exist and
 //! do not are recorded as absent where they are known.
 
 use std::time::Duration;

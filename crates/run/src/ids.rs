@@ -1,4 +1,4 @@
-//! Values that nobody else writes.
+//! Values that no other client writes.
 //!
 //! Session number `s` of `n` writes `s + 1`, `s + 1 + n`, `s + 1 + 2n`, ...: unique without talking to each other, and
 //! the same for the same seed.

@@ -1,7 +1,7 @@
 //! What a vendor promises of an isolation setting, with the place where it says so.
 //!
 //! A promise is the strongest level of the lattice that follows from the vendor's own words; a run is judged by it.
-//! `expected` is what holds as far as anybody knows, though nobody promises it.
+//! `expected` is what holds as far as is known, though the vendor does not promise it.
 
 use levels::LevelId;
 

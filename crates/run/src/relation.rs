@@ -2,7 +2,7 @@
 //!
 //! A workload of one table records its keys as they are; one of several tables records `table/key`. A row of one
 //! column is recorded as that column, a wider one as a row of named columns. In the database the tables are called
-//! `isoscope_...`, so that a workload never drops a table that somebody needs.
+//! `isoscope_...`, so that a workload never drops a table of another program.
 
 use databases::{ColumnType, Table};
 use history::Datum;

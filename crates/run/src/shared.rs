@@ -19,7 +19,7 @@ pub struct Tally {
     pub committed: u64,
     /// They certainly took no effect.
     pub aborted: u64,
-    /// Nobody heard.
+    /// The client did not hear the outcome.
     pub unknown: u64,
 }
 
@@ -38,7 +38,7 @@ const HOPELESS: u64 = 20_000;
 pub(crate) struct Shared {
     pub started: Instant,
     deadline: Option<Instant>,
-    /// Transactions that nobody has begun yet; attempts that abort are given back.
+    /// Transactions that were not begun yet; attempts that abort are given back.
     left: Option<AtomicI64>,
     is_stopped: AtomicBool,
     /// Clients that have not ended.
@@ -93,7 +93,7 @@ impl Shared {
         self.is_stopped() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// Whether somebody asked to stop.
+    /// Whether a stop was requested.
     pub fn is_stopped(&self) -> bool {
         self.is_stopped.load(Ordering::Relaxed)
     }

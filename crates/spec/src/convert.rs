@@ -2,7 +2,7 @@
 //!
 //! The way in looks at the operations themselves and not at `index::Index`, so that the oracle shares no code with
 //! the engines it tests. What no order can explain stays unexplainable: a read that contradicts the transaction's own
-//! write becomes a read of a value that nobody wrote.
+//! write becomes a read of a value that no transaction wrote.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;

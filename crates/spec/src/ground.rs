@@ -25,7 +25,7 @@ pub enum Answer {
 /// A demand that takes part in a contradiction. Transactions are places in the history.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reason {
-    /// Somebody who committed wrote what was read.
+    /// A committed transaction wrote what was read.
     NoSource {
         /// Who read.
         reader: usize,
@@ -63,7 +63,7 @@ impl Reason {
         let named = |place: &Option<usize>| place.as_ref().map_or("the initial state".to_string(), name);
         match self {
             Self::NoSource { reader, object } => {
-                format!("{} read {} from somebody who committed", name(reader), object_name(*object))
+                format!("{} read {} from a transaction that committed", name(reader), object_name(*object))
             }
             Self::Ordered { by, first, second } => {
                 format!("{} comes before {}: {by}", named(first), name(second))

@@ -117,7 +117,7 @@ impl Loader<'_> {
         self.file(SourceFile { name: name.value.clone(), text })
     }
 
-    /// Definitions nobody uses must be right too. Those that use `visible` or `before` are checked where both exist.
+    /// Definitions that are not used must be right too. Those that use `visible` or `before` are checked where both exist.
     fn check_definitions(&self) -> Checked<()> {
         for (file, definition) in self.definitions.values() {
             let mut checker = Checker::new(&self.definitions, Framework::Visibility, *file, &self.steps_left);

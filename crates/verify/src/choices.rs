@@ -257,7 +257,7 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
         }
     }
 
-    /// For the snapshot core: two writers of a key do not overlap, whether somebody read from them or not.
+    /// For the snapshot core: two writers of a key do not overlap, whether a transaction read from them or not.
     fn exclusive_write(&mut self, write: usize) {
         if self.is_decided(write as u32) {
             return;

@@ -11,7 +11,7 @@ pub enum Limit {
     Time,
     /// The memory limit.
     Memory,
-    /// Somebody asked to stop.
+    /// A stop was requested.
     Interrupt,
 }
 

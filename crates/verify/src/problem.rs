@@ -1,8 +1,8 @@
 //! What is to be explained: the transactions that took part, and for each external read where it may have come from.
 //!
-//! A transaction of unknown outcome *may* have taken part. It certainly did if somebody who took part can have read a
-//! value from nobody else, and certainly did not if it read something that cannot have been there. If nobody who may
-//! have taken part can have read from it, it is left out: removing a transaction that nobody read from never breaks an
+//! A transaction of unknown outcome *may* have taken part. It certainly did if a transaction that took part can have read a
+//! value from no other one, and certainly did not if it read something that cannot have been there. If no transaction that may
+//! have taken part can have read from it, it is left out: removing a transaction that no other one read from never breaks an
 //! explanation. What remains is rare, and is left to the search as `Maybe`.
 //!
 //! One pass over the reads; a work list for the consequences, so a chain of unknown transactions costs its length.
@@ -74,7 +74,7 @@ impl Links {
 /// Why an unknown transaction must have committed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Need {
-    /// This read can have come from nobody else.
+    /// This read can have come from no other transaction.
     Read(u32),
     /// The list that this operation read has its elements.
     Listed(OpId),
@@ -102,7 +102,7 @@ pub(crate) struct OpenRead {
 /// Something that no choice can repair.
 #[derive(Clone, Debug)]
 pub(crate) enum Flaw {
-    /// A committed transaction contradicts itself, or read what nobody can have written.
+    /// A committed transaction contradicts itself, or read what no transaction can have written.
     Finding(Finding),
     /// A read of a transaction that took part has no source that can have committed.
     Sourceless(u32),

@@ -106,7 +106,7 @@ pub(crate) struct Saturation<'p, 'a> {
     /// Edges out of transactions that only may have taken part, to be added when one did.
     pub maybe_edges: Vec<MaybeEdge>,
     readers: Readers,
-    /// The keys that somebody read.
+    /// The keys that a transaction read.
     is_read: Vec<bool>,
     open_of_read: Vec<u32>,
     open_of_write: Vec<(u32, u32)>,
@@ -261,7 +261,7 @@ impl<'p, 'a> Saturation<'p, 'a> {
                 }
             }
             if std::mem::take(&mut self.is_stale) {
-                // Somebody was taken in: the rules have to be applied again with its writes.
+                // A transaction was taken in: the rules have to be applied again with its writes.
                 self.writers = Writers::new(self.problem, self.reach.chains());
                 is_first = true;
             }

@@ -593,7 +593,7 @@ impl<'s, 'a> Schedule<'s, 'a> {
         found.is_some()
     }
 
-    /// Whether nobody that began and did not commit writes what a transaction writes.
+    /// Whether no transaction that began and did not commit writes what a transaction writes.
     fn may_claim(&self, txn: TxnId) -> bool {
         let writes = self.problem.index.writes();
         let is_free = |write: usize| self.claims[writes[write].key.index()] == 0;

@@ -43,7 +43,7 @@ impl Shape {
         u32::from(self.core == Core::Snapshot)
     }
 
-    /// Whether two writers of a key exclude each other even if nobody reads what they wrote.
+    /// Whether two writers of a key exclude each other even if no transaction reads what they wrote.
     pub(crate) fn writers_exclude(self) -> bool {
         self.core == Core::Snapshot
     }

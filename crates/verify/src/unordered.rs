@@ -5,7 +5,7 @@
 //! place in their session its derivation uses are taken out of their sessions, and the question is asked again. A
 //! derivation that uses no session is one for the level itself. Of the stretches of sessions that a derivation uses, short
 //! ones are doubted first: what two neighbours say of each other is wrong more easily than what a long stretch says.
-//! Every round takes somebody out, so it ends; after `ROUNDS` all are taken out at once.
+//! Every round takes a transaction out, so it ends; after `ROUNDS` all are taken out at once.
 //!
 //! After a few rounds, saturation does not stop at the first contradiction but looks for more, so that what is wrong at
 //! many places is mended at many places in one round. A transaction that is taken out leaves its neighbours linked, so
@@ -70,7 +70,7 @@ pub(crate) fn decide(history: &History, index: &Index, level: &Level, options: &
             detached.fill(true);
         }
     }
-    unreachable!("every round takes somebody out, and there are only so many")
+    unreachable!("every round takes a transaction out, and there are only so many")
 }
 
 /// The level itself is violated: the simplest derivation, if that one needs no session either.

@@ -32,7 +32,7 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    const NOBODY: Self = Self { txn: TxnId(NONE), chain: NONE, position: NONE };
+    const ABSENT: Self = Self { txn: TxnId(NONE), chain: NONE, position: NONE };
 
     /// Whether the writer's commit reaches a node.
     #[inline]
@@ -101,7 +101,7 @@ impl Windows {
     ) {
         self.sort_writers(problem, reach, order);
         self.windows.clear();
-        self.windows.resize(problem.index.writes().len(), Window { next: Writer::NOBODY, rest: UNLISTED });
+        self.windows.resize(problem.index.writes().len(), Window { next: Writer::ABSENT, rest: UNLISTED });
         self.is_done.clear();
         self.is_done.resize(self.windows.len(), false);
         self.rests.clear();
@@ -169,7 +169,7 @@ impl Windows {
         self.is_ordered[range.clone()].fill(true);
         let writers = &self.writers[range];
         for (place, &(write, _)) in writers.iter().enumerate() {
-            let next = writers.get(place + 1).map_or(Writer::NOBODY, |&(_, writer)| writer);
+            let next = writers.get(place + 1).map_or(Writer::ABSENT, |&(_, writer)| writer);
             self.windows[write as usize] = Window { next, rest: NONE };
         }
     }
@@ -222,7 +222,7 @@ impl Windows {
             self.start[key] += self.start[key - 1];
         }
         let count = self.start[self.start.len() - 1] as usize;
-        self.writers.resize(count, (NONE, Writer::NOBODY));
+        self.writers.resize(count, (NONE, Writer::ABSENT));
         self.is_ordered.clear();
         self.is_ordered.resize(count, false);
         self.follows.resize(count, false);
@@ -250,7 +250,7 @@ impl Windows {
         let (start_of_key, writers) = (range.start, &self.writers[range]);
         for (place, &(write, _)) in writers.iter().enumerate() {
             let mut next = found.next(place).map(|other| writers[other].1);
-            let first = next.next().unwrap_or(Writer::NOBODY);
+            let first = next.next().unwrap_or(Writer::ABSENT);
             let start = self.others.len() as u32;
             self.others.extend(next);
             let unordered = self.others.len() as u32;

@@ -159,7 +159,7 @@ fn a_number_of_rows_tells_who_came_too_early() {
     assert_eq!(orders_learned_for(text), 1);
 }
 
-/// Of many rows that were changed in many ways nobody can say what they held; but who saw two things of one row, without
+/// Of many rows that were changed in many ways it is not known what they held; but a transaction that saw two things of one row, without
 /// having changed it, contradicts itself, and that is said at every level.
 #[test]
 fn two_sights_of_a_row_contradict_each_other_however_many_rows_there_are() {

@@ -43,7 +43,7 @@ fn install_tables(user: &User, tables: &Path) -> Done {
     output_of(&mut install, &[0]).map(drop)
 }
 
-/// What the server does whenever it starts: its user is there, and nobody else comes in over the network.
+/// What the server does whenever it starts: its user is there, and no other user comes in over the network.
 fn init_file(password: &str) -> String {
     format!(
         "CREATE DATABASE IF NOT EXISTS isoscope;\n\

@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(90);
 /// Between two looks at a process.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Ports of the loopback device that nobody listens on.
+/// Ports of the loopback device on which no program listens.
 pub fn free_ports(count: usize) -> Done<Vec<u16>> {
     let failed = |error: std::io::Error| format!("no free port on 127.0.0.1: {error}");
     // All are held until the last is found, so that they differ.

@@ -171,7 +171,7 @@ pub fn new_data_folder(folder: &Folder, name: &str, user: &User) -> Done<PathBuf
     Ok(data)
 }
 
-/// A word that nobody guesses, for a password.
+/// A word that cannot be guessed, for a password.
 pub fn random_word() -> Done<String> {
     let mut bytes = [0_u8; 12];
     let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));

@@ -7,12 +7,12 @@ use crate::run::{Done, expect_success};
 
 /// Whom a server runs as.
 pub struct User {
-    /// User and group, if they are not those of whoever asks.
+    /// User and group, if they are not those of the caller.
     ids: Option<(u32, u32)>,
 }
 
 impl User {
-    /// The user of a package if root asks, else whoever asks.
+    /// The user of a package if root asks, else the caller.
     pub fn of_package(name: &str) -> Done<User> {
         if !is_root() {
             return Ok(User { ids: None });

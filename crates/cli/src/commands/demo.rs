@@ -223,7 +223,7 @@ fn write_who_shows_it(tables: &[probe::Report], style: Style, out: &mut dyn Writ
                 Some(Cell::Possible) => "this happened",
                 Some(Cell::Aborts) => "prevented: a transaction was rolled back",
                 Some(Cell::Waits) => "prevented: a session had to wait",
-                Some(Cell::Prevented) => "prevented: somebody saw the other's write",
+                Some(Cell::Prevented) => "prevented: one session saw the write of the other",
                 Some(Cell::Stuck) | None => "no answer",
             };
             let who = format!("{}, {}", table.database.product, row.setting.name);

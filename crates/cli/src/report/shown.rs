@@ -88,8 +88,8 @@ mod tests {
 
     #[test]
     fn a_history_without_a_meeting_shows_nothing() {
-        let nobody = "no transaction committed";
-        assert_eq!(nothing_in("a: {w(x)=1} abort\n", Bar::ReadsOthers), Some(nobody));
+        let none = "no transaction committed";
+        assert_eq!(nothing_in("a: {w(x)=1} abort\n", Bar::ReadsOthers), Some(none));
         assert_eq!(nothing_in("a: r(x)=0 w(y)=1\n", Bar::ReadsOthers).unwrap().split(' ').next(), Some("no"));
         let alone = "a: {w(x)=1} {r(x)=1}\n";
         assert_eq!(nothing_in(alone, Bar::ReadsOthers), None);

@@ -39,7 +39,7 @@ impl Process {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // Ctrl-C is for whoever drives it: a program ends when its input does.
+            // Ctrl-C is for isoscope: a program ends when its input does.
             .process_group(0)
             .spawn();
         let mut child =
@@ -164,7 +164,7 @@ fn read_lines(output: ChildStdout, sender: &SyncSender<Vec<u8>>) {
     }
 }
 
-/// A program that does not read keeps this thread waiting, and nobody else.
+/// A program that does not read keeps this thread waiting, and no other.
 fn write_lines(mut input: ChildStdin, requests: &Receiver<Vec<u8>>) {
     while let Ok(line) = requests.recv() {
         if input.write_all(&line).and_then(|()| input.flush()).is_err() {

@@ -2,7 +2,7 @@
 //!
 //! By SQLSTATE and severity (PostgreSQL documentation, appendix A): an ERROR leaves the session and rolls back, also in
 //! COMMIT, since nothing may fail once the commit record is written; FATAL and PANIC end the session, and in COMMIT
-//! nobody knows which came first.
+//! it is not known which came first.
 
 use tokio_postgres::error::{DbError, Severity};
 

@@ -1,7 +1,7 @@
 //! Locks of the simulated store: on keys, on tables, and on everything at once.
 //!
-//! Whoever must wait writes down for what, so that a cycle of waits is found before it is closed (the victim is the one
-//! who would close it), and so that a watcher can tell who waits. There is no queue: whoever comes first after a
+//! A session that must wait writes down for what, so that a cycle of waits is found before it is closed (the victim is the one
+//! who would close it), and so that a watcher can tell who waits. Locks have no queue: the first session that retries after a
 //! release gets the lock, and a limit on the time ends starvation.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) enum Resource {
     /// The whole store: the serial level.
     Everything,
-    /// The set of keys of a table: whoever scans shares it, whoever writes intends to change it.
+    /// The set of keys of a table: a scan shares it, a write intends to change it.
     Table(String),
     /// One key.
     Key(u32),
@@ -46,14 +46,14 @@ pub(crate) struct Locks {
 pub(crate) enum Asked {
     /// It is held now.
     Held,
-    /// Somebody else has it.
+    /// Another session has it.
     Wait,
-    /// Somebody else has it and waits for this session.
+    /// Another session has it and waits for this session.
     Deadlock,
 }
 
 impl Locks {
-    /// Takes a lock if nobody is in the way; else notes that the session waits.
+    /// Takes a lock if no other session has it; else notes that the session waits.
     pub fn ask(&mut self, session: u32, resource: &Resource, mode: Mode) -> Asked {
         if self.blockers(session, resource, mode).is_empty() {
             self.waiting.remove(&session);

@@ -270,11 +270,11 @@ impl Transaction {
     fn may_commit(&self, world: &World) -> Result<(), Failure> {
         let unseen = |key: &u32| !world.store.sees(self.view, world.store.newest(*key));
         if self.rules.checks_writes && self.writes.keys().chain(&self.locked).any(unseen) {
-            return Err(conflict("somebody else has written a key that this transaction writes"));
+            return Err(conflict("another transaction has written a key that this transaction writes"));
         }
         let is_spared = self.level.spares_readers() && self.writes.is_empty();
         if self.rules.checks_reads && !is_spared && self.is_stale(world) {
-            return Err(conflict("somebody else has written what this transaction read"));
+            return Err(conflict("another transaction has written what this transaction read"));
         }
         Ok(())
     }

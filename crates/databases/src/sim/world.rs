@@ -86,7 +86,7 @@ impl World {
         self.now
     }
 
-    /// The number of a key, which is new if nobody has named the key before.
+    /// The number of a key, which is new if the key was not named before.
     pub fn key(&mut self, table: &str, key: &Datum) -> u32 {
         if let Some(&id) = self.keys.get(table).and_then(|keys| keys.get(key)) {
             return id;

@@ -105,7 +105,7 @@ fn race(
     let run = |who: usize| {
         let mut session = database.connect(0).unwrap();
         let result = body(who, &mut *session, &meet);
-        // Whoever fails early must not keep the other waiting.
+        // A session that fails early must not keep the other waiting.
         arrived.fetch_or(1 << who, Ordering::SeqCst);
         match result {
             Ok(()) => 1,

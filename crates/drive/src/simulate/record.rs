@@ -1,4 +1,4 @@
-//! What the clients saw, as a history; and what really happened, for whoever wants to check it.
+//! What the clients saw, as a history; and what really happened, for checks of the result.
 
 use history::{
     Bound, Builder, Change, Clock, Datum, History, InitialState, KeyId, Outcome, PredicateRead,
@@ -37,7 +37,7 @@ pub(crate) struct Recorder {
     order: Vec<SessionId>,
     commits: Vec<(u32, u32, i64, i64)>,
     list: Vec<ValueId>,
-    /// The values of contents of a table's rows, or `ABSENT` where nobody asked yet.
+    /// The values of contents of a table's rows, or `ABSENT` where none was asked for yet.
     contents: Vec<ValueId>,
 }
 

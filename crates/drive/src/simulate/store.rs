@@ -1,4 +1,4 @@
-//! The multi-version store: the newest version of each key in one array, older ones only while somebody may read them.
+//! The multi-version store: the newest version of each key in one array, older ones only while a transaction may read them.
 //!
 //! Sites are not stored apart: a commit is visible at another site a fixed time later, so what a client sees is a
 //! function of the version's stamp. On a line of sites with a delay proportional to the distance, the delays obey the
@@ -69,7 +69,7 @@ pub struct Store<V = u32> {
     /// Oldest first; empty vector of vectors if old versions are not kept.
     older: Vec<Vec<Version<V>>>,
     keeps_old: bool,
-    /// Uncommitted writes of each key, oldest first, with the session; kept only if somebody may read them.
+    /// Uncommitted writes of each key, oldest first, with the session; kept only if a transaction may read them.
     uncommitted: Vec<Vec<(u32, V)>>,
     aborted: Vec<Option<V>>,
     keeps_uncommitted: bool,

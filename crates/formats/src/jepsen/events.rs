@@ -34,7 +34,7 @@ impl Kind {
 pub(super) enum Process {
     /// A client.
     Client(i64),
-    /// Somebody else, such as the nemesis.
+    /// A process that is no client, such as the nemesis.
     Other,
     /// The map does not say.
     Missing,

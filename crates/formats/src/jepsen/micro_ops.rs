@@ -1,7 +1,7 @@
 //! The micro-operations of a transaction into the model.
 //!
 //! `nil` read from a list and `nil` read from a register look alike, and so do reads whose answer is unknown; what a
-//! key holds is known once somebody appends to it, writes it, or reads something from it. Reads that come before are
+//! key holds is known once an operation appends to it, writes it, or reads something from it. Reads that come before are
 //! noted and settled at the end.
 
 use history::{Builder, Datum, KeyId, OpId, PredicateRead, Row, ValueId};

@@ -49,7 +49,7 @@ pub(super) struct Pairing {
     syntax: Syntax,
     clients: FxHashMap<i64, Client>,
     /// The client of maps without a process; each of its transactions is a session of its own.
-    nobody: Client,
+    no_process: Client,
     has_processes: Option<bool>,
     indices: Indices,
     /// How many maps came before.
@@ -71,7 +71,7 @@ impl Pairing {
             kinds: KeyKinds::default(),
             syntax,
             clients: FxHashMap::default(),
-            nobody: Client::default(),
+            no_process: Client::default(),
             has_processes: None,
             indices: Indices::default(),
             position: 0,
@@ -109,19 +109,19 @@ impl Pairing {
         };
         let client = match number {
             Some(number) => self.clients.entry(number).or_default(),
-            None => &mut self.nobody,
+            None => &mut self.no_process,
         };
         let client = std::mem::take(client);
         let client = self.client_event(client, number, event, extra)?;
         match number {
             Some(number) => *self.clients.entry(number).or_default() = client,
-            None => self.nobody = client,
+            None => self.no_process = client,
         }
         self.position += 1;
         Ok(())
     }
 
-    /// Keeps what somebody did who is no client, such as the nemesis, as a note.
+    /// Keeps what a process that is no client did, such as the nemesis, as a note.
     fn note(&mut self, event: &Event<'_>, extra: &str) {
         let value = event.value.map_or(&b""[..], |scanner| &scanner.bytes[scanner.at..event.value_end]);
         let words = [event.who, event.kind.word(), event.f, value, extra.as_bytes()];
@@ -228,7 +228,7 @@ impl Pairing {
         Ok(())
     }
 
-    /// An invocation that nobody completed: it may have happened.
+    /// An invocation without a completion: it may have happened.
     fn unfinished(
         &mut self,
         client: &mut Client,
@@ -380,7 +380,7 @@ impl Pairing {
             .into_iter()
             .map(|(number, client)| (Some(number), client))
             .collect();
-        rest.push((None, std::mem::take(&mut self.nobody)));
+        rest.push((None, std::mem::take(&mut self.no_process)));
         rest.sort_by_key(|(_, client)| client.pending.front().map(|pending| pending.position));
         for (number, mut client) in rest {
             while let Some(invoked) = client.pending.pop_front() {

@@ -1,7 +1,7 @@
 //! Histories to Jepsen's EDN.
 //!
 //! With times, invocations and completions stand in the order of time, so that "completed before invoked" is what it
-//! was; without, only completions are written, from which nobody can infer an order across processes.
+//! was; without, only completions are written, from which no order can be inferred across processes.
 
 use std::io::Write;
 

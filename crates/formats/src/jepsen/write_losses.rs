@@ -84,7 +84,7 @@ pub(super) fn initial_stand_in(history: &History, losses: &mut Losses) -> Result
             return Ok(None);
         }
     };
-    // A register whose initial value nobody writes and which is never nil may start with nil as well.
+    // A register whose initial value no transaction writes and which is never nil may start with nil as well.
     let is_in_the_way = (0..history.op_count() as u32).map(OpId).any(|op| match history.op(op) {
         Op::Read { value: read, .. } => read == Some(ValueId::NIL),
         Op::Write { value: written, .. } | Op::Insert { value: written, .. } => {

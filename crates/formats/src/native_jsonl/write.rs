@@ -43,7 +43,7 @@ impl<W: Write> NativeWriter<W> {
         self.line("default", |out| datum(out, value))
     }
 
-    /// The values with which keys start are not known; each has one that nobody writes.
+    /// The values with which keys start are not known; each has one that no transaction writes.
     pub fn default_unknown(&mut self) -> io::Result<()> {
         self.line("default?", |out| out.extend(b"true"))
     }

@@ -2,7 +2,7 @@
 //!
 //! A list is whole if each of its elements was appended by a transaction that may have committed, and all that the
 //! transaction appended stands together and in its order. Of the lists of a key that committed transactions saw, the
-//! longest tells the order of its versions; whoever appended to the key and is not in it came later. A list that is no
+//! longest tells the order of its versions; a transaction that appended to the key and is not in it came later. A list that is no
 //! start of the longest tells an order of its own, which contradicts the other one, or what it lacks does; what a
 //! transaction of unknown outcome saw counts if it committed.
 //!

@@ -34,7 +34,7 @@ impl GuessedInitial {
     pub(super) fn may_be(&self, read: &ExternalRead) -> bool {
         match self.read_of.get(read.key.index()).copied().flatten() {
             Some((_, value)) => read.observed.allows_initial(value),
-            // Nobody saw the initial state for certain: it may have been no row, whoever deleted the key later.
+            // No read pins the initial state, so the row may have been absent, even if a later transaction deletes the key.
             None => read.observed.allows_initial(ValueId::NIL),
         }
     }

@@ -297,7 +297,7 @@ impl Copy<'_> {
         self.builder.values.intern(self.history.values().original(value))
     }
 
-    /// A row that is there at first and that nobody touched belongs to what ranges and predicates answer.
+    /// A row that is there at first and that no transaction touched belongs to what ranges and predicates answer.
     fn keep_initial_rows(&mut self) {
         let initial = self.history.initial();
         let all = (0..self.history.keys().len() as u32).map(KeyId);

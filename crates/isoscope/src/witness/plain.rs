@@ -2,7 +2,7 @@
 //!
 //! Values are only ever compared with values of the same key, so renaming them changes no verdict; that a key is absent
 //! at first becomes 0 as well, unless rows come and go. What ranges and predicates say depends on the names, so a witness
-//! with them keeps its own. A value of a key whose initial value is unknown and that nobody wrote is the initial one.
+//! with them keeps its own. A value of a key whose initial value is unknown and that no transaction wrote is the initial one.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,8 @@
-//! `pred-skew`: who is in these rooms, and then somebody goes to another one.
+//! `pred-skew`: who is in these rooms, and then a person goes to another one.
 //!
 //! A row is a person, with the room where they are and `w`, a number that no other write has. A transaction asks for
 //! the people in some neighbouring rooms by condition, and then moves a person of its own session. Two that overlap
-//! write different rows, so snapshot isolation lets both commit; if each moves somebody into or out of the rooms that
+//! write different rows, so snapshot isolation lets both commit; if each moves a person into or out of the rooms that
 //! the other looked at, no order explains both: write skew by predicate (G2), which no read of a single row shows.
 //! With eight rooms of which two to four are looked at, about one overlapping pair in five does.
 
@@ -33,7 +33,7 @@ pub struct Rooms {
 
 impl Rooms {
     /// The workload of a configuration: its keys are the people, and the share of transactions that only read those
-    /// that move nobody.
+    /// that move no person.
     pub fn new(config: &Config) -> Self {
         let mut people = Relation::new("people", &["room", "w"])
             .filled(config.keys, |person| vec![person % ROOMS as i64, 0])
@@ -97,7 +97,7 @@ impl RoomsClient<'_> {
         Where::Between("room".to_owned(), Datum::Int(first), Datum::Int(first + count as i64 - 1))
     }
 
-    /// Somebody of this session: every `sessions`-th person, or one shared with others if there are too few.
+    /// A person of this session: every `sessions`-th person, or one shared with others if there are too few.
     fn person(&mut self) -> i64 {
         let (count, sessions) = (self.workload.count, self.workload.sessions);
         let own = count.saturating_sub(self.session % count).div_ceil(sessions.max(1));

@@ -87,7 +87,7 @@ pub fn options(line: &str) -> Options {
 /// How long one history may be thought about.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Updates by predicate that nobody sees leave so much open that histories of them stay small.
+/// Updates by predicate that no transaction sees leave so much open that histories of them stay small.
 pub fn size_of(workload: &str, keys: u32, transactions: u32) -> (u32, u32) {
     match workload {
         "blindw-pred" => (keys.min(10), transactions.min(60)),

@@ -37,7 +37,7 @@ pub struct Shape {
     pub times: bool,
 }
 
-/// A history whose reads take values that somebody wrote, or the initial one.
+/// A history whose reads take values that a transaction wrote, or the initial one.
 pub fn history(random: &mut Random, shape: Shape) -> SmallHistory {
     let mut next_value = 0;
     let mut txns: Vec<SmallTxn> = Vec::new();

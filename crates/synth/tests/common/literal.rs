@@ -132,7 +132,7 @@ impl History {
                 for value in 0..values {
                     let (write, read) = (self.writes[txn][object][value], self.reads[txn][object][value]);
                     operations.extend([write, read]);
-                    // The initial transaction writes the first value everywhere, reads nothing, and nobody else does.
+                    // The initial transaction writes the first value everywhere, reads nothing, and no other transaction does.
                     solver.require(
                         circuit,
                         if (txn == 0) == (value == 0) { yes_if(txn == 0, write) } else { !write },

@@ -39,10 +39,10 @@ pub(super) fn refusal(history: &History) -> Option<String> {
     for (id, op) in history.txns().flat_map(|txn| history.ops(txn)) {
         match op {
             Op::ReadList { key, .. } | Op::Append { key, .. } if is_unknown(key) => {
-                return Some("nobody knows what a list held at first".into());
+                return Some("it is not known what a list held at first".into());
             }
             Op::PredicateRead(_) | Op::PredicateWrite(_) if has_unknown => {
-                return Some("nobody knows whether the initial values match a predicate".into());
+                return Some("it is not known whether the initial values match a predicate".into());
             }
             op => {
                 if let Err(error) = predicate_of(op).transpose() {

@@ -7,7 +7,7 @@ use history::Datum;
 pub(super) enum Cell {
     /// Nothing: never inserted, or deleted without a mark.
     Absent,
-    /// An initial value that nobody saw.
+    /// An initial value that no read returned.
     Unseen,
     /// A row; a list is a [`Datum::List`].
     Live(Datum),
@@ -74,7 +74,7 @@ impl Cells {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Slot {
     pub cell: u16,
-    /// The recorded place of what it holds, once somebody told.
+    /// The recorded place of what it holds, once it is known.
     version: Option<i64>,
     /// The greatest recorded place of what it held before.
     before: Option<i64>,
@@ -85,7 +85,7 @@ impl Slot {
         Self { cell, version: None, before: None }
     }
 
-    /// Somebody says that what it holds has this place; whether that can be.
+    /// Whether what it holds can have this place, as an operation says.
     pub fn told(&mut self, version: i64) -> bool {
         let is_possible = match self.version {
             Some(known) => known == version,

@@ -1,8 +1,8 @@
-//! Which of the writers that fit comes next: one that nobody needs to come later.
+//! Which of the writers that fit comes next: one that no reader needs to come later.
 //!
 //! A writer waits for a reader that wants to see what it would overwrite; and it waits for another writer of a row if
 //! it is its own content that the next reader after both saw. Both follow from the answers if no content comes twice.
-//! A reader that did not see a row which the writer makes match is a weaker reason to wait, since somebody may change
+//! A reader that did not see a row which the writer makes match is a weaker reason to wait, since another transaction may change
 //! the row once more in between.
 
 use history::{KeyId, TxnId};
@@ -16,7 +16,7 @@ use super::search::{Deed, LearnedOrder, Search};
 pub(super) struct Blocks {
     /// Who should come before it.
     pub waits: Vec<LearnedOrder>,
-    /// It should have come before somebody who has come.
+    /// It should have come before a transaction that has come.
     pub late: Option<LearnedOrder>,
     /// How many readers would see a row that they did not see.
     pub weak: u32,
@@ -110,7 +110,7 @@ impl Search<'_, '_> {
                 (true, _) if !is_later => wait(reader),
                 (true, _) => late = late.or(Some(reader)),
                 (_, true) if is_later => {
-                    // Whoever would overwrite it before the reader comes should come first.
+                    // A transaction that would overwrite it before the reader comes should come first.
                     for other in open.iter().filter(|other| other.txn != writer && other.fitted.is_empty()) {
                         let is_between = self.ready.must_precede(other.txn, reader);
                         if is_between && self.scripts.writes(other.txn, key, after) {

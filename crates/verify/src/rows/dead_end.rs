@@ -180,7 +180,7 @@ impl Search<'_, '_> {
         vec![order(txn, other), order(other, self.placed[began as usize].txn)]
     }
 
-    /// Takes in a transaction of unknown outcome that writes what somebody saw.
+    /// Takes in a transaction of unknown outcome that writes what a transaction saw.
     fn place_an_unknown(&mut self, wrong: &[(TxnId, KeyId)]) -> bool {
         let is_open = |&txn: &TxnId| {
             self.history.outcome(txn) == Outcome::Unknown
@@ -210,7 +210,7 @@ impl Search<'_, '_> {
         })
     }
 
-    /// Rows of a dead end: of those that do not fit, of those for which somebody waits, and of the learned about the
+    /// Rows of a dead end: of those that do not fit, of those for which a transaction waits, and of the learned about the
     /// transactions concerned, some each, of the earliest transactions.
     fn rows_in_doubt(&self, wrong: &[(TxnId, KeyId)], blocked: &Blocked) -> Vec<KeyId> {
         let mut txns: Vec<TxnId> = self.open.iter().map(|open| open.txn).collect();

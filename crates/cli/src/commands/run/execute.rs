@@ -215,7 +215,7 @@ fn drive(
     };
     progress.set("creating the tables");
     let summary = interrupt::while_deciding(|| ::run::run(job, recorder, server, &control));
-    // Whoever ends a run still wants to know what it showed.
+    // A run that is ended early still says what it showed.
     interrupt::forget();
     summary.map_err(not_run)
 }
