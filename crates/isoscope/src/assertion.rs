@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "needs timestamps")]
+    #[should_panic(expected = "the history has no times")]
     fn a_level_that_cannot_be_asked_panics() {
         assert_isolation(&history("a: w(x)=1\nb: r(x)=1\n"), LevelId::StrictSerializable);
     }

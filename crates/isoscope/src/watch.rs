@@ -13,7 +13,7 @@
 //! use isoscope::LevelId;
 //! use isoscope::watch::Watcher;
 //!
-//! let history = isoscope::parse("a: w(x)=1 @[1..2]\nb: r(x)=1 @[3..4]\nb: r(x)=0 @[5..6]\n")?;
+//! let history = isoscope::parse("a: w(x)=1 @[1,2]\nb: r(x)=1 @[3,4]\nb: r(x)=0 @[5,6]\n")?;
 //! let mut watcher = Watcher::new(LevelId::StrictSerializable, Duration::ZERO);
 //! watcher.set_initial(&history)?;
 //! for txn in history.txns() {
