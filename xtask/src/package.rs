@@ -24,10 +24,14 @@ pub fn run() -> Done {
     packages.iter().for_each(|package| words.extend(["--package", package.as_str()]));
     expect_success(&mut cargo(&words))?;
     let crates = folder.join("crates");
+    if crates.exists() {
+        fs::remove_dir_all(&crates).map_err(|error| format!("{}: {error}", crates.display()))?;
+    }
     create(&crates)?;
     for package in &packages {
         let file = target().join("package").join(format!("{package}-{VERSION}.crate"));
-        expect_success(Command::new("tar").arg("xzf").arg(&file).arg("-C").arg(&crates))?;
+        // The times in a package are all the same; without `m`, cargo would take changed files for those of the last run.
+        expect_success(Command::new("tar").arg("xzmf").arg(&file).arg("-C").arg(&crates))?;
     }
     for (name, dependency, source) in PROGRAMS {
         build(&folder, &packages, name, dependency, source)?;

@@ -149,3 +149,34 @@ fn what_cannot_be_watched_is_said() {
     assert!(matches!(empty.status.code(), Some(2 | 3)), "{}", text(&empty));
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+/// The writer of the old version was forgotten, so the report must not say that no transaction wrote the value.
+#[test]
+fn a_version_from_before_the_window_is_not_called_invented() {
+    let folder = folder("forgotten");
+    let file = folder.join("r.jsonl");
+    let mut lines =
+        String::from("{\"isoscope\":1,\"clock\":\"nanoseconds\"}\n{\"default\":0}\n{\"session\":0}\n");
+    let mut time = 0;
+    let mut add = |op: &str| {
+        let line = format!(
+            "{{\"s\":0,\"ops\":[{op}],\"o\":\"c\",\"t\":[{},{},{},{}]}}\n",
+            time + 1,
+            time + 2,
+            time + 3,
+            time + 4
+        );
+        time += 10;
+        lines.push_str(&line);
+    };
+    (1..=50).for_each(|value| add(&format!("[\"w\",\"x\",{value}]")));
+    add("[\"r\",\"x\",7]");
+    lines.push_str("{\"before\":10000}\n{\"recording\":\"closed\"}\n");
+    std::fs::write(&file, lines).unwrap();
+    let watched = isoscope().arg("watch").arg(&file).args(["--batch", "10"]).output().unwrap();
+    let said = text(&watched);
+    assert_eq!(watched.status.code(), Some(1), "{said}");
+    assert!(said.contains("stale or thin-air read on key x"), "{said}");
+    assert!(said.contains("neither the last settled version nor written since"), "{said}");
+    std::fs::remove_dir_all(folder).unwrap();
+}

@@ -54,6 +54,22 @@ pub struct Violation {
     pub after: u64,
 }
 
+impl Violation {
+    /// A sentence about the window as it reads for the whole recording. Where transactions were forgotten, the initial
+    /// values of the window are the last settled versions, and a value without a writer may be an older version.
+    pub fn sentence(&self, text: &str) -> String {
+        if self.history.txn_count() as u64 >= self.after {
+            return text.to_owned();
+        }
+        text.replace("(the initial value)", "(the last settled version)")
+            .replace("thin-air read", "stale or thin-air read")
+            .replace(
+                "which no transaction wrote",
+                "which is neither the last settled version nor written since",
+            )
+    }
+}
+
 impl Verdict {
     /// The word for it, in text and in JSON.
     pub fn word(&self) -> &'static str {

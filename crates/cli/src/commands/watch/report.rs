@@ -181,19 +181,17 @@ impl Lines {
         {
             save(&file, violation)?;
         }
-        let headline = headline(witness.as_ref(), violation);
+        let headline = violation.sentence(&headline(witness.as_ref(), violation));
         if self.is_json {
             let participants =
                 witness.as_ref().map(|witness| witness.participants.clone()).unwrap_or_default();
-            let lines: Vec<String> = witness
-                .as_ref()
-                .map(|witness| witness.lines.iter().map(|line| line.text.clone()).collect())
-                .unwrap_or_default();
+            let lines = witness.iter().flat_map(|witness| &witness.lines);
+            let lines: Vec<String> = lines.map(|line| violation.sentence(&line.text)).collect();
             return self.json(&json!({
                 "event": "violation",
                 "level": watcher.level().name(),
                 "transactions": violation.after,
-                "anomaly": witness.as_ref().map(Witness::name),
+                "anomaly": witness.as_ref().map(|witness| violation.sentence(witness.name())),
                 "headline": headline,
                 "participants": participants,
                 "lines": lines,
@@ -209,7 +207,8 @@ impl Lines {
             text += &format!("{}\n", style.wrap(participant, 2, 4));
         }
         for line in &witness.lines {
-            text += &format!("{}\n", style.wrap(&line.text, 4 + 2 * line.depth, 6 + 2 * line.depth));
+            let sentence = violation.sentence(&line.text);
+            text += &format!("{}\n", style.wrap(&sentence, 4 + 2 * line.depth, 6 + 2 * line.depth));
         }
         text.push('\n');
         self.print(&text)
