@@ -45,7 +45,8 @@ fn a_promise_is_kept_or_broken() {
 fn what_cannot_be_decided_at_one_level_does_not_hide_the_others() {
     let folder = Folder::with(&[]);
     let lists = "--workload append --keys 3 --transactions 300 --level session-serializable,prefix";
-    let (answer, code) = run(&folder, &format!("--db sim:serializable?latency-us=100&fault=lost-update&rate=0.3 {lists}"));
+    let (answer, code) =
+        run(&folder, &format!("--db sim:serializable?latency-us=100&fault=lost-update&rate=0.3 {lists}"));
     assert_eq!(answer["check"]["verdicts"][0]["verdict"], "violated", "{answer}");
     assert_eq!(code, Some(1));
 }
