@@ -29,7 +29,8 @@ impl PyCertificate {
         let written = match (&answer.text_certificate, &answer.certificate) {
             (Some(certificate), _) => {
                 let (certificate, level) = (certificate.clone(), answer.level.name().to_owned());
-                let document = TextDocument { certificate, level, history: Fingerprint::of(history), clock_skew: 0 };
+                let document =
+                    TextDocument { certificate, level, history: Fingerprint::of(history), clock_skew: 0 };
                 text::write(&document, &mut bytes)
             }
             (None, Some((level, certificate))) => {

@@ -51,7 +51,9 @@ pub fn read_error(py: Python<'_>, error: &formats::Error) -> PyErr {
 /// A question that has no answer.
 pub fn check_error(error: &isoscope::Error) -> PyErr {
     match error {
-        isoscope::Error::NeedsTimes { .. } | isoscope::Error::NoRecordedLevel(_) => LevelError::new_err(error.to_string()),
+        isoscope::Error::NeedsTimes { .. } | isoscope::Error::NoRecordedLevel(_) => {
+            LevelError::new_err(error.to_string())
+        }
         isoscope::Error::Refused(_) | isoscope::Error::Failed(_) => InternalError::new_err(error.to_string()),
     }
 }
