@@ -70,7 +70,7 @@ pub(crate) fn decide(
 }
 
 /// Runs of the engine where most alternatives are open.
-const MAX_ROUGH_RUNS: usize = 16;
+const MAX_COARSE_RUNS: usize = 16;
 
 struct Question<'a> {
     history: &'a History,
@@ -138,7 +138,7 @@ impl Question<'_> {
             return Err(Unsupported { op });
         }
         // Where all unread contents count as one, most alternatives are open: a contradiction is found soon or not at all.
-        let most_runs = if scope.is_coarse(self.history) { MAX_ROUGH_RUNS } else { usize::MAX };
+        let most_runs = if scope.is_coarse(self.history) { MAX_COARSE_RUNS } else { usize::MAX };
         let Some(mut answer) = self.decide_ways(index, most_runs) else {
             return Err(Unsupported { op: index::first_by_predicate(self.history).unwrap_or(OpId(0)) });
         };

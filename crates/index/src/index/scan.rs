@@ -46,11 +46,11 @@ impl<'h> Scan<'h> {
         for txn in self.history.txns() {
             if self.history.outcome(txn) != Outcome::Aborted {
                 self.touches.forget();
-                self.open_stories(index, txn);
+                self.open_effects(index, txn);
                 for (id, op) in self.history.ops(txn) {
                     self.visit(index, txn, id, op);
                 }
-                self.close_stories(index, txn);
+                self.close_effects(index, txn);
             }
             index.read_start.push(index.reads.len() as u32);
             index.write_start.push(index.writes.len() as u32);
@@ -86,7 +86,7 @@ impl<'h> Scan<'h> {
     }
 
     /// Keys that an effect of the transaction tells of are left out of the scan.
-    fn open_stories(&mut self, index: &Index, txn: TxnId) {
+    fn open_effects(&mut self, index: &Index, txn: TxnId) {
         for effect in index.effects.of_txn(txn) {
             let key = index.effects.all()[effect].key;
             self.touches.set(key, Touch { write: IN_EFFECT, ..Touch::default() });
@@ -94,7 +94,7 @@ impl<'h> Scan<'h> {
     }
 
     /// One read and at most one write of each effect.
-    fn close_stories(&mut self, index: &mut Index, txn: TxnId) {
+    fn close_effects(&mut self, index: &mut Index, txn: TxnId) {
         let effects = index.effects.clone();
         for number in effects.of_txn(txn) {
             let effect = &effects.all()[number];
