@@ -192,8 +192,8 @@ impl Beam<'_> {
             match next.len() {
                 // Near the end the states that are there may still meet the tail.
                 _ if self.budget == 0 && !self.is_near_end() => return Ok(None),
-                0 if self.budget == 0 => return Ok(None),
-                0 => self.go_back(),
+                0 if self.budget == 0 || !self.go_back() => return Ok(None),
+                0 => {}
                 _ => self.push(next),
             }
         }
@@ -208,9 +208,11 @@ impl Beam<'_> {
         }
     }
 
-    /// No state can go on: goes back, further and with more states if that happened here before.
-    fn go_back(&mut self) {
+    /// No state can go on: goes back, further and with more states if that happened here before, and behind the last layer
+    /// of which not all states were kept. False if all were kept: then there is nothing else to try.
+    fn go_back(&mut self) -> bool {
         let taken = self.layers.len() - 1;
+        let Some(cut) = self.layers.iter().rposition(|layer| layer.is_cut) else { return false };
         if taken > self.ended_at + SAME_PLACE {
             (self.ended_at, self.ended_again) = (taken, 0);
         } else {
@@ -220,7 +222,9 @@ impl Beam<'_> {
         self.width = WIDEST.min(WIDTH << (2 * (self.ended_again.min(DOUBLINGS) + 1)));
         self.wide_until = taken + BACK;
         self.seed = self.seed.wrapping_add(1);
-        self.layers.truncate(taken.saturating_sub(back).max(self.kept_from) + 1);
+        let target = taken.saturating_sub(back).min(cut - 1).max(self.kept_from);
+        self.layers.truncate(target + 1);
+        target < cut
     }
 
     fn width(&mut self) -> usize {

@@ -97,8 +97,11 @@ impl Steps {
         for read in index.reads_of(txn) {
             let key = index.reads()[read].key.0;
             let (read, initial) = (classes.of_read(read), index.sources(read).initial);
-            match self.accesses[first..].iter().find(|access| access.key == key) {
-                Some(known) if known.read == read => continue,
+            match self.accesses[first..].iter_mut().find(|access| access.key == key) {
+                Some(known) if known.read == read => {
+                    known.initial &= initial;
+                    continue;
+                }
                 Some(_) => return false,
                 None => {}
             }

@@ -38,7 +38,7 @@ impl Layout {
     pub(super) fn first(&self) -> States {
         let mut words = vec![0; self.rows.len()];
         words.resize(self.stride(), INITIAL);
-        States { words, parents: vec![Parent { state: 0, row: 0 }] }
+        States { words, parents: vec![Parent { state: 0, row: 0 }], is_cut: false }
     }
 
     pub(super) fn positions<'w>(&self, words: &'w [u32]) -> &'w [u32] {
@@ -93,6 +93,8 @@ impl Layout {
 pub(super) struct States {
     words: Vec<u32>,
     pub parents: Vec<Parent>,
+    /// Whether there were more that were not kept.
+    pub is_cut: bool,
 }
 
 impl States {
@@ -148,13 +150,15 @@ impl Next {
 
     /// The cheapest of the states, so many at most.
     pub(super) fn best(mut self, layout: &Layout, steps: &Steps, old: &States, width: usize) -> States {
-        if self.candidates.len() > width {
+        let is_cut = self.candidates.len() > width;
+        if is_cut {
             self.candidates.select_nth_unstable_by_key(width, |&(cost, _)| cost);
             self.candidates.truncate(width);
         }
         let mut states = States {
             words: Vec::with_capacity(self.candidates.len() * layout.stride()),
             parents: self.candidates.iter().map(|&(_, parent)| parent).collect(),
+            is_cut,
         };
         for &(_, parent) in &self.candidates {
             let start = states.words.len();
