@@ -26,8 +26,10 @@ pub fn asked(names: &[String]) -> Result<Asked, Failure> {
 
 /// A level of the standard library that is no part of the lattice; its text decides it, as for a level of a file.
 pub fn further(name: &str) -> Option<&'static spec::Level> {
-    let is_shipped = name.parse::<LevelId>().is_ok();
-    spec::library::level(name).filter(|_| !is_shipped)
+    match name.parse::<LevelId>() {
+        Ok(_) => None,
+        Err(_) => spec::library::level(name),
+    }
 }
 
 /// The shipped level of this name or alias.
