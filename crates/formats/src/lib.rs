@@ -9,6 +9,7 @@
 //! The crate knows nothing of levels.
 
 mod awdit;
+mod by_number;
 mod cobra;
 mod dbcop_bincode;
 mod dbcop_hist;

@@ -12,6 +12,7 @@ mod write;
 use history::{Builder, Datum, History, OpId, Outcome, SessionId, TxnId};
 use rustc_hash::FxHashMap;
 
+use crate::by_number::ByNumber;
 use crate::error::Error;
 use crate::scan::decimal;
 use crate::source::Block;
@@ -104,7 +105,7 @@ struct Reader {
     zero: ZeroImplied,
     sessions: FxHashMap<u64, SessionId>,
     /// The session of each transaction and the number of its first fragment.
-    txns: FxHashMap<u64, (SessionId, u32)>,
+    txns: ByNumber,
     aborted_count: u32,
     /// The fragment that is open: session and transaction as in the file.
     open: Option<(u64, Option<u64>)>,
@@ -138,8 +139,8 @@ impl Reader {
             .or_insert_with(|| builder.named_session(Datum::uint(line.session)));
         let fragment = builder.txn_count() as u32;
         if let Some(txn) = line.txn {
-            let &mut (owner, first) = self.txns.entry(txn).or_insert((session, fragment));
-            if owner != session {
+            let (owner, first) = self.txns.get_or_insert(txn, (session.0, fragment));
+            if owner != session.0 {
                 return Err(block.error(start, format!("transaction {txn} in one session only")));
             }
             self.is_fragmented |= first != fragment;

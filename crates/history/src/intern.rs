@@ -28,7 +28,18 @@ struct Table {
 const EMPTY: u32 = u32::MAX;
 
 impl Table {
+    #[inline]
     fn intern_int(&mut self, int: i64) -> u32 {
+        match usize::try_from(int).ok().and_then(|slot| self.direct.get(slot)) {
+            Some(&row) if row != EMPTY => row,
+            _ => self.intern_new_int(int),
+        }
+    }
+
+    /// The row of an integer that is not in the direct table (yet).
+    #[cold]
+    #[inline(never)]
+    fn intern_new_int(&mut self, int: i64) -> u32 {
         if !(0..DIRECT_LIMIT).contains(&int) {
             return self.intern_hashed(Datum::Int(int));
         }
@@ -36,9 +47,7 @@ impl Table {
         if slot >= self.direct.len() {
             self.direct.resize((slot + 1).next_power_of_two(), EMPTY);
         }
-        if self.direct[slot] == EMPTY {
-            self.direct[slot] = self.push(Datum::Int(int));
-        }
+        self.direct[slot] = self.push(Datum::Int(int));
         self.direct[slot]
     }
 

@@ -112,6 +112,9 @@ impl Reader {
     }
 
     fn line(&mut self, json: &mut Json<'_>) -> Result<(), Error> {
+        if self.has_header && json.ahead(4) == b"{\"s\"" {
+            return self.transaction(json, json.position());
+        }
         json.skip_blanks();
         if json.peek() == b'\n' {
             return Ok(());
