@@ -28,6 +28,7 @@ mod numbers;
 mod operations;
 mod options;
 mod output;
+mod parts;
 mod polysi;
 mod registers;
 #[cfg(test)]

@@ -109,6 +109,16 @@ impl<'a> Source<'a> {
         &self.file
     }
 
+    /// Whether the bytes were compressed.
+    pub(crate) fn is_compressed(&self) -> bool {
+        self.compressed.is_some()
+    }
+
+    /// How many lines were consumed.
+    pub fn lines(&self) -> u64 {
+        self.lines
+    }
+
     /// The offset of the next byte, after decompression.
     pub fn offset(&self) -> u64 {
         self.buffer_offset + self.start as u64

@@ -58,6 +58,13 @@ impl Table {
         }
     }
 
+    fn intern_ref(&mut self, datum: &Datum) -> u32 {
+        match datum {
+            Datum::Int(int) => self.intern_int(*int),
+            other => self.get(other).unwrap_or_else(|| self.intern_hashed(other.clone())),
+        }
+    }
+
     fn intern_hashed(&mut self, datum: Datum) -> u32 {
         let hash = hash_of(&datum);
         let originals = &self.originals;
@@ -150,6 +157,11 @@ impl Keys {
     /// The id of any key.
     pub fn intern(&mut self, datum: Datum) -> KeyId {
         KeyId(self.table.intern(datum))
+    }
+
+    /// The id here of each key of a part of the recording.
+    pub(crate) fn absorb(&mut self, part: &Self) -> Vec<KeyId> {
+        part.table.originals.iter().map(|original| KeyId(self.table.intern_ref(original))).collect()
     }
 
     /// All keys in the order of their ids.
@@ -249,6 +261,24 @@ impl Values {
     pub fn intern_rows(&mut self, shape: ShapeId, cells: &[i64], mut found: impl FnMut(ValueId)) {
         assert!(!self.rows.is_full(cells.len()), "more than 2^30 different rows");
         self.rows.intern_all(shape.0, cells, |number| found(ValueId::of_row(number)));
+    }
+
+    /// The id here of each value in the table of a part of the recording.
+    pub(crate) fn absorb_table(&mut self, part: &Self) -> Vec<ValueId> {
+        part.table.originals.iter().map(|original| self.intern(original.clone())).collect()
+    }
+
+    /// The id here of each row of integers of a part of the recording.
+    pub(crate) fn absorb_rows(&mut self, part: &Self) -> Vec<ValueId> {
+        let shapes: Vec<Option<ShapeId>> = part.rows.shapes().map(|names| self.shape(names)).collect();
+        let mut ids = Vec::with_capacity(part.rows.len());
+        for number in 0..part.rows.len() as u32 {
+            match shapes[part.rows.shape_of(number)] {
+                Some(shape) => self.intern_rows(shape, part.rows.row(number).1, |id| ids.push(id)),
+                None => ids.push(self.intern(part.rows.datum(number))),
+            }
+        }
+        ids
     }
 
     fn intern_hashed(&mut self, datum: Datum) -> ValueId {
