@@ -15,14 +15,25 @@ use crate::repair::{Effort, repair};
 use crate::steps::Steps;
 use crate::{frontier, guess};
 
-/// Steps for each transaction, and since the last success, of the attempt before saturation: 0.1 s for 10,000
-/// transactions.
-const SHORT: usize = 6;
-const SHORT_PATIENCE: usize = 2;
+/// How long an order is mended: steps for each transaction, also since the last success, and the coldness.
+#[derive(Clone, Copy)]
+struct Mending {
+    steps: usize,
+    patience: usize,
+    coldness: f32,
+}
 
-/// The same for the attempt after saturation found no contradiction.
-const LONG: usize = 400;
-const LONG_PATIENCE: usize = 150;
+/// Before saturation: 0.1 s for 10,000 transactions.
+const SHORT: Mending = Mending { steps: 6, patience: 2, coldness: 4.0 };
+
+/// After saturation found no contradiction.
+const LONG: Mending = Mending { steps: 600, patience: 200, coldness: 2.0 };
+
+/// In turns with the search over choices.
+const TURN: Mending = Mending { steps: 100, patience: 100, coldness: 2.0 };
+
+/// How many turns there are at most where there are no choices to search over.
+const LAST_TURNS: usize = 16;
 
 /// Steps that are given to a history of any size.
 const FEW_STEPS: usize = 20_000;
@@ -37,6 +48,8 @@ pub(crate) struct Draft {
     /// How many reads are wrong; unknown before the first search.
     pub wrong: Option<usize>,
     frontier: Frontier,
+    /// How often it was mended.
+    mended: u64,
 }
 
 /// How far the search over frontiers has come.
@@ -63,12 +76,12 @@ impl Draft {
         let mut rest: Vec<u32> = (0..steps.len() as u32).filter(|&step| !is_placed[step as usize]).collect();
         rest.sort_by_key(|&step| (hint(step), step));
         order.extend(rest);
-        Some(Self { steps, order, wrong: None, frontier: Frontier::New })
+        Some(Self { steps, order, wrong: None, frontier: Frontier::New, mended: 0 })
     }
 
     /// Mends the draft before anything is saturated; true if it explains the history.
     pub(crate) fn mend_shortly(&mut self, options: &Options<'_>) -> Result<bool, Limit> {
-        self.mend(SHORT, SHORT_PATIENCE, options)
+        self.mend(SHORT, options)
     }
 
     /// Mends the draft, or makes a new one where sessions, keys and values are few; true if it explains the history.
@@ -80,23 +93,35 @@ impl Draft {
         }
         // An order that was not worth mending before saturation is not worth it after.
         match options.stages.repair && self.is_mended() {
-            true => self.mend(LONG, LONG_PATIENCE, options),
+            true => self.mend(LONG, options),
             false => Ok(false),
         }
     }
 
-    /// Makes every attempt that is left; true if one explains the history.
-    pub(crate) fn explore_all(&mut self, options: &Options<'_>) -> Result<bool, Limit> {
-        while !self.is_explored() {
-            if self.explore(options)? {
+    /// Does what is left to do; true if that explains the history.
+    pub(crate) fn improve_to_the_end(&mut self, options: &Options<'_>) -> Result<bool, Limit> {
+        let mut turns = LAST_TURNS;
+        while !self.is_explored() || turns > 0 {
+            if self.improve(options)? {
                 return Ok(true);
             }
+            turns -= usize::from(self.is_explored());
         }
         Ok(false)
     }
 
+    /// One turn: the next attempt of the search over frontiers or, where that is over, some mending; true if it explains
+    /// the history.
+    pub(crate) fn improve(&mut self, options: &Options<'_>) -> Result<bool, Limit> {
+        match self.is_explored() {
+            false => self.explore(options),
+            true if options.stages.repair && self.is_mended() => self.mend(TURN, options),
+            true => Ok(false),
+        }
+    }
+
     /// Makes the next attempt of the search over frontiers, if there is one; true if it explains the history.
-    pub(crate) fn explore(&mut self, options: &Options<'_>) -> Result<bool, Limit> {
+    fn explore(&mut self, options: &Options<'_>) -> Result<bool, Limit> {
         if matches!(self.frontier, Frontier::New) {
             let search = options.stages.frontier.then(|| frontier::Search::new(&self.steps, options.seed));
             self.frontier =
@@ -122,10 +147,16 @@ impl Draft {
         self.wrong.is_some()
     }
 
-    fn mend(&mut self, steps: usize, patience: usize, options: &Options<'_>) -> Result<bool, Limit> {
+    fn mend(&mut self, mending: Mending, options: &Options<'_>) -> Result<bool, Limit> {
         let size = self.steps.len();
-        let effort = Effort { steps: steps * size + FEW_STEPS, patience: patience * size + FEW_STEPS };
-        let (order, wrong) = repair(&self.steps, &self.order, options.seed, effort, options.limit)?;
+        let effort = Effort {
+            steps: mending.steps * size + FEW_STEPS,
+            patience: mending.patience * size + FEW_STEPS,
+            coldness: mending.coldness,
+        };
+        self.mended += 1;
+        let seed = options.seed ^ (self.mended << 32);
+        let (order, wrong) = repair(&self.steps, &self.order, seed, effort, options.limit)?;
         self.take(order, wrong);
         Ok(wrong == 0)
     }

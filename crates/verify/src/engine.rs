@@ -233,7 +233,8 @@ impl Run<'_> {
         }
         if !problem.has_room_for_candidates(options.memory_bytes / 2) {
             let found = self.mend(problem, "frontier", |draft| draft.mend_long(options));
-            let found = found.or_else(|| self.mend(problem, "frontier", |draft| draft.explore_all(options)));
+            let found =
+                found.or_else(|| self.mend(problem, "frontier", |draft| draft.improve_to_the_end(options)));
             return found.unwrap_or(Verdict::Undecided(Limit::Memory));
         }
         self.saturate_and_search(problem, known, timeline)
@@ -342,7 +343,7 @@ impl Run<'_> {
             Err(Limit::Memory) => {}
             collected => return collected.map_err(Verdict::Undecided),
         }
-        match self.mend(state.problem, "frontier", |draft| draft.explore_all(options)) {
+        match self.mend(state.problem, "frontier", |draft| draft.improve_to_the_end(options)) {
             Some(verdict) => Err(verdict),
             None => collect(most).map_err(Verdict::Undecided),
         }
@@ -443,7 +444,7 @@ impl<'t> Turns<'t> {
         if self.stopped.is_none() && self.asked >= self.next {
             // The attempts become longer too.
             self.next += self.next / 4;
-            self.stopped = match self.draft.as_mut().map(|draft| draft.explore(self.options)) {
+            self.stopped = match self.draft.as_mut().map(|draft| draft.improve(self.options)) {
                 Some(Ok(true)) => Some(Stopped::Found),
                 Some(Err(limit)) => Some(Stopped::Limit(limit)),
                 _ => None,

@@ -1,9 +1,9 @@
 //! Mend a serial order by moving single transactions: a local search with the wrong reads as its cost.
 //!
 //! In an order every read sees the last write before it, so the order tells which reads are wrong. A step takes one of
-//! them, and moves its transaction or one that touches the key nearby: the transaction is taken out, the price of every
-//! gap between its neighbours of the session is computed, and it is put into one of them, cheap ones more likely than
-//! others (heat-bath sampling). A read that stays wrong becomes more expensive, so that the search leaves places where
+//! them, and moves its transaction or one that touches the key nearby, or a neighbour of these in its session, which
+//! makes room for them: the transaction is taken out, the price of every gap between its neighbours of the session is
+//! computed, and it is put into one of them, cheap ones more likely than others (heat-bath sampling). A read that stays wrong becomes more expensive, so that the search leaves places where
 //! nothing is better nearby (breakout weights, Morris 1993); the weights decay.
 //!
 //! Only what a transaction shares keys with counts, so a step looks at the events of its keys in its window, and at most
@@ -13,8 +13,10 @@
 //! Measured (development build, busy machine): of 1,000 sessions of 10 transactions of two operations on 5 keys with 3
 //! values the schedule leaves 19 transactions, which are brought to their places in 31 ms; of 10,000 sessions on 1,000 keys
 //! it leaves 380, which takes 2.9 s. 8 sessions of 200 on 5 keys keep some 10 wrong reads whatever the temperature, with
-//! and without weights, cooling, and from the order of a beam: that is for `frontier`. 1,000 sessions on 1,000 keys keep
-//! some 200 after four million steps, and 90 after sixteen million with slow cooling.
+//! and without weights, cooling, and from the order of a beam: that is for `frontier`. 1,000 sessions on 1,000 keys begin
+//! with 5,496 wrong reads; six million steps with a coldness of 2 leave one or two. Without moving neighbours of the
+//! session four million leave 200; a coldness of 3 to 8 leaves 8 to 30, one of 1.5 leaves 103. Of few steps more are of
+//! use if it is colder, so the first attempt has a coldness of 4.
 
 use order::NONE;
 
@@ -22,14 +24,14 @@ use crate::options::{Limit, Patience};
 use crate::problem::INITIAL;
 use crate::steps::Steps;
 
-/// How much a gap that costs one more wrong read is less likely, as an exponent.
-const COLDNESS: f32 = 4.0;
-
 /// How much more a read counts each time it was found wrong.
 const HEAVIER: f32 = 0.1;
 
 /// What is left of that after as many steps as there are transactions.
 const DECAY: f32 = 0.7;
+
+/// In how many of 100 steps a neighbour in the session is moved instead.
+const MAKE_ROOM: usize = 40;
 
 /// How many events of a key before and after a wrong read may be moved to mend it.
 const NEARBY: usize = 8;
@@ -47,6 +49,8 @@ pub(crate) struct Effort {
     pub steps: usize,
     /// The most steps since the fewest wrong reads were seen.
     pub patience: usize,
+    /// How much a gap that costs one more wrong read is less likely, as an exponent.
+    pub coldness: f32,
 }
 
 /// Mends an order of all transactions; gives the best order found, and how many reads it leaves wrong.
@@ -57,7 +61,7 @@ pub(crate) fn repair(
     effort: Effort,
     limit: &dyn Fn() -> Option<Limit>,
 ) -> Result<(Vec<u32>, usize), Limit> {
-    let mut repair = Repair::new(steps, order, seed);
+    let mut repair = Repair::new(steps, order, seed, effort.coldness);
     let mut patience = Patience::new(limit);
     let mut best = (repair.order(), repair.wrong.len());
     let mut since_best = 0;
@@ -119,13 +123,14 @@ struct Repair<'s> {
     wrong: Vec<u32>,
     place_in_wrong: Vec<u32>,
     weight: Vec<f32>,
+    coldness: f32,
     random: Random,
     gaps: Vec<Gap>,
     cursors: Vec<Cursor>,
 }
 
 impl<'s> Repair<'s> {
-    fn new(steps: &'s Steps, order: &[u32], seed: u64) -> Self {
+    fn new(steps: &'s Steps, order: &[u32], seed: u64, coldness: f32) -> Self {
         let mut is_first = vec![false; steps.len() + 1];
         steps.rows.iter().for_each(|row| is_first[row.start as usize] = true);
         is_first[steps.len()] = true;
@@ -137,6 +142,7 @@ impl<'s> Repair<'s> {
             wrong: Vec::new(),
             place_in_wrong: vec![NONE; steps.accesses.len()],
             weight: vec![1.0; steps.accesses.len()],
+            coldness,
             random: Random(seed ^ 0x9e37_79b9_7f4a_7c15),
             gaps: Vec::new(),
             cursors: Vec::new(),
@@ -164,7 +170,17 @@ impl<'s> Repair<'s> {
             0 => access.step,
             _ => self.nearby(access.key as usize, self.label[access.step as usize]),
         };
+        let step = if self.random.below(100) < MAKE_ROOM { self.neighbour(step) } else { step };
         self.move_one(step);
+    }
+
+    /// The transaction before or after another in its row; the other itself at an end of the row.
+    fn neighbour(&mut self, step: u32) -> u32 {
+        match self.random.below(2) {
+            0 if !self.is_first[step as usize] => step - 1,
+            1 if !self.is_first[step as usize + 1] => step + 1,
+            _ => step,
+        }
     }
 
     /// A transaction that has an event of a key near a label.
@@ -200,7 +216,7 @@ impl<'s> Repair<'s> {
     /// One of the gaps, cheap ones more likely than others.
     fn draw(&mut self) -> Option<Gap> {
         let cheapest = self.gaps.iter().map(|gap| gap.price).fold(f32::INFINITY, f32::min);
-        let chance = |gap: &Gap| (-COLDNESS * (gap.price - cheapest)).exp();
+        let chance = |gap: &Gap| (-self.coldness * (gap.price - cheapest)).exp();
         let sum: f32 = self.gaps.iter().map(chance).sum();
         let mut left = self.random.unit() * sum;
         let drawn = self.gaps.iter().find(|gap| {
