@@ -28,6 +28,9 @@ The project's chores.
   cargo xtask bench [SUITE ...]       time and memory, as tables
       --quick                           small histories, one run each
       --profile dev                     use the development build
+      --save NAME, --against NAME       keep the figures, or compare with kept ones
+  cargo xtask instructions            instructions of a few questions against the committed counts
+      --accept                          instead: commit to what is counted now
   cargo xtask soak [--minutes M]      the trust harness, 20 minutes unless told
   cargo xtask soak --count N          the long tests, N histories each
   cargo xtask fuzz [TARGET ...]       the fuzz targets with AddressSanitizer, where a nightly toolchain is
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         Some((&"test", [])) => test::run(),
         Some((&"test", ["--all-engines"])) => engines::run(),
         Some((&"bench", options)) => bench::run(options),
+        Some((&"instructions", options)) => bench::instructions::run(options),
         Some((&"soak", options)) => soak::run(options),
         Some((&"fuzz", options)) => fuzz::run(options),
         Some((&"mutants", options)) => mutants::run(options),

@@ -30,6 +30,7 @@ pub fn run() -> Done {
     step("trust harness, two minutes", || soak::harness("dev", &["--minutes", "2"]))?;
     step("fuzz targets, short", fuzz::run_briefly)?;
     step("benchmarks, short", || bench::run(&["--quick", "--profile", "dev"]))?;
+    step("instructions", || bench::instructions::run(&[]))?;
     println!("{}", totals.line());
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! The command line. A flag is defined once, here if several commands have it, else beside its command.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -154,6 +155,7 @@ impl ReadingArguments {
         let options = ReadOptions {
             format: self.format,
             initial_txn: self.initial_transaction,
+            threads: processors(),
             ..ReadOptions::default()
         };
         let options = match memory_limit {
@@ -165,6 +167,11 @@ impl ReadingArguments {
             None => options,
         }
     }
+}
+
+/// How many threads can run at the same time.
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
 /// A format by any of its names.

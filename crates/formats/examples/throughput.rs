@@ -3,6 +3,7 @@
 //! ```text
 //! throughput make FORMAT PATH TXNS     writes a generated history of 20 operations a transaction
 //! throughput read PATH [FORMAT]        reads it
+//! throughput threads COUNT PATH        reads it on several threads; seconds are those of the clock
 //! ```
 //!
 //! Each prints bytes, seconds, MB/s, the size of the model and the peak memory of the process. Where the system tells,
@@ -22,6 +23,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     match args.as_slice() {
         ["make", format, path, txns] => make(format.parse()?, Path::new(path), txns.parse()?),
         ["read", path] => time_read(Path::new(path), ReadOptions::default()),
+        ["threads", count, path] => {
+            let started = Instant::now();
+            let options = ReadOptions { threads: count.parse()?, ..ReadOptions::default() };
+            let loaded = read(&Input::Path(path.into()), &options)?;
+            let seconds = started.elapsed().as_secs_f64();
+            report(&format!("read {}", loaded.format), Path::new(path), seconds, &loaded.history)
+        }
         ["read", path, format] => {
             time_read(Path::new(path), ReadOptions::default().with_format(format.parse()?))
         }

@@ -6,6 +6,7 @@
 use history::{Builder, Datum, Outcome, SessionId};
 
 use crate::error::Error;
+use crate::parts::Parts;
 use crate::scan::decimal;
 use crate::source::Block;
 use crate::{Format, Loaded, ReadOptions, Source};
@@ -24,15 +25,25 @@ pub(crate) fn looks_like(head: &[u8]) -> bool {
 /// Reads a whole history.
 pub(crate) fn read(source: &mut Source<'_>, _options: &ReadOptions) -> Result<Loaded, Error> {
     let mut reader = Reader::default();
-    while let Some(block) = source.next_block()? {
-        let mut index = 0;
-        while index < block.bytes.len() {
-            reader.line(&block, &mut index)?;
-        }
-        source.check_memory(&reader.builder)?;
-    }
-    reader.end_txn();
+    reader.all(source)?;
     Ok(Loaded::new(reader.builder.finish(), Format::Awdit))
+}
+
+/// Reads a large file on several threads; `None` if it has to be read from beginning to end.
+pub(crate) fn read_parts(parts: &Parts<'_>) -> Option<Loaded> {
+    let read = |source: &mut Source<'_>, _| {
+        let mut reader = Reader::default();
+        reader.all(source).map(|()| reader)
+    };
+    let mut whole = Reader::default();
+    parts.read(read)?.into_iter().try_for_each(|part| whole.join(part))?;
+    Some(Loaded::new(whole.builder.finish(), Format::Awdit))
+}
+
+/// Where the first rule begins, so that no transaction is cut.
+pub(crate) fn cut(text: &[u8]) -> Option<usize> {
+    let starts = std::iter::once(0).chain(memchr::memchr_iter(b'\n', text).map(|end| end + 1));
+    starts.into_iter().find(|&start| matches!(text.get(start), Some(b'-' | b'=')))
 }
 
 #[derive(Default)]
@@ -40,9 +51,40 @@ struct Reader {
     builder: Builder,
     session: Option<SessionId>,
     is_open: bool,
+    /// Whether a rule that ends a session was before the first transaction.
+    begins_with_rule: bool,
+    /// Whether a rule ended a session anywhere.
+    has_rule: bool,
 }
 
 impl Reader {
+    /// Reads to the end.
+    fn all(&mut self, source: &mut Source<'_>) -> Result<(), Error> {
+        while let Some(block) = source.next_block()? {
+            let mut index = 0;
+            while index < block.bytes.len() {
+                self.line(&block, &mut index)?;
+            }
+            source.check_memory(&self.builder)?;
+        }
+        self.end_txn();
+        Ok(())
+    }
+
+    /// Appends what a later part of the file says: its first session may go on from the part before.
+    fn join(&mut self, part: Self) -> Option<()> {
+        let mut known = vec![None; part.builder.session_count()];
+        if !part.begins_with_rule
+            && let Some(first) = known.first_mut()
+        {
+            *first = self.session;
+        }
+        let last = part.session.map(SessionId::index);
+        let joined = self.builder.join(part.builder, &known).ok()?;
+        self.session = last.map(|last| joined.sessions[last]).or(self.session.filter(|_| !part.has_rule));
+        Some(())
+    }
+
     #[inline]
     fn line(&mut self, block: &Block<'_>, index: &mut usize) -> Result<(), Error> {
         match block.bytes[*index] {
@@ -55,6 +97,8 @@ impl Reader {
                 skip_rule(block, index, b'=');
                 self.end_txn();
                 self.session = None;
+                self.has_rule = true;
+                self.begins_with_rule |= self.builder.session_count() == 0;
             }
             _ => {
                 let (is_write, key, value) = operation(block, index)?;

@@ -15,7 +15,7 @@ use crate::detect::BYTE_ORDER_MARK;
 use crate::error::{Error, Place};
 use crate::{
     Format, ReadOptions, Source, Warning, awdit, cobra, dbcop_bincode, dbcop_hist, dbcop_json, detect,
-    initial_txn, jepsen, native_jsonl, notation, polysi, viper,
+    initial_txn, jepsen, native_jsonl, notation, parts, polysi, viper,
 };
 
 /// Where a history comes from.
@@ -63,6 +63,9 @@ pub fn read(input: &Input, options: &ReadOptions) -> Result<Loaded, Error> {
             let name = path.display().to_string();
             if path.is_dir() {
                 return settle_initial(read_folder(path, options)?, &name, options);
+            }
+            if let Some(loaded) = parts::read(path, &name, options) {
+                return settle_initial(loaded, &name, options);
             }
             let file = File::open(path).map_err(|error| Error::io(&name, &error))?;
             read_from(&name, file, options)

@@ -8,6 +8,7 @@
 mod events;
 mod micro_ops;
 mod pairing;
+mod plain_op;
 mod same_ops;
 mod write;
 mod write_losses;

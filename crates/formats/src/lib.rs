@@ -9,6 +9,7 @@
 //! The crate knows nothing of levels.
 
 mod awdit;
+mod by_number;
 mod cobra;
 mod dbcop_bincode;
 mod dbcop_hist;
@@ -27,6 +28,7 @@ mod numbers;
 mod operations;
 mod options;
 mod output;
+mod parts;
 mod polysi;
 mod registers;
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub use follow::{Batch, LineReader, in_line_order};
 pub use line::{RecordedRow, TxnLine};
 pub use write::NativeWriter;
 
-pub(crate) use read::{looks_like, read};
+pub(crate) use read::{looks_like, read, read_parts};
 pub(crate) use write::write;
 
 /// The version that is written, and the only one that is read.

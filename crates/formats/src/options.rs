@@ -19,6 +19,8 @@ pub struct ReadOptions {
     /// session, or the first of the first one, that writes without reading and that no session could run before.
     /// For formats whose converters leave it among the ordinary ones (dbcop).
     pub initial_txn: bool,
+    /// How many threads may read a large file at the same time; the history does not depend on it.
+    pub threads: usize,
 }
 
 impl ReadOptions {
@@ -69,6 +71,7 @@ impl Default for ReadOptions {
             line_limit: Self::LONGEST_LINE,
             ratio_limit: Self::HIGHEST_RATIO,
             initial_txn: false,
+            threads: 1,
         }
     }
 }

@@ -12,7 +12,9 @@ mod write;
 use history::{Builder, Datum, History, OpId, Outcome, SessionId, TxnId};
 use rustc_hash::FxHashMap;
 
+use crate::by_number::ByNumber;
 use crate::error::Error;
+use crate::parts::Parts;
 use crate::scan::decimal;
 use crate::source::Block;
 use crate::zero_implied::ZeroImplied;
@@ -77,25 +79,35 @@ fn number_before(block: &Block<'_>, index: &mut usize, mark: u8, expected: &str)
 /// Reads a whole history.
 pub(crate) fn read(source: &mut Source<'_>, _options: &ReadOptions) -> Result<Loaded, Error> {
     let mut reader = Reader::default();
-    while let Some(block) = source.next_block()? {
-        let mut index = 0;
-        while index < block.bytes.len() {
-            match block.bytes[index] {
-                b'\n' => index += 1,
-                b'\r' if block.bytes.get(index + 1) == Some(&b'\n') => index += 2,
-                _ => {
-                    let start = index;
-                    let line = line_at(&block, &mut index)?;
-                    reader.add(&line, &block, start)?;
-                    if !matches!(block.bytes.get(index), None | Some(b'\n' | b'\r')) {
-                        return Err(block.error(index, "the end of the line"));
-                    }
-                }
-            }
-        }
-        source.check_memory(&reader.builder)?;
-    }
+    reader.all(source)?;
     Ok(Loaded::new(reader.finish(), Format::Polysi))
+}
+
+/// Reads a large file on several threads; `None` if it has to be read from beginning to end.
+pub(crate) fn read_parts(parts: &Parts<'_>) -> Option<Loaded> {
+    let read = |source: &mut Source<'_>, _| {
+        let mut reader = Reader { is_part: true, ..Reader::default() };
+        reader.all(source).map(|()| reader)
+    };
+    let mut whole = Reader::default();
+    parts.read(read)?.into_iter().try_for_each(|part| whole.join(part))?;
+    Some(Loaded::new(whole.finish(), Format::Polysi))
+}
+
+/// Where the first transaction begins of which the line before is another one.
+pub(crate) fn cut(text: &[u8]) -> Option<usize> {
+    let txn_of =
+        |line: &[u8]| line.iter().rposition(|&byte| byte == b',').map(|comma| line[comma..].to_vec());
+    let mut last = None;
+    let mut start = 0;
+    for end in memchr::memchr_iter(b'\n', text) {
+        let txn = txn_of(text[start..end].trim_ascii_end());
+        if last.is_some() && txn != last {
+            return Some(start);
+        }
+        (last, start) = (txn, end + 1);
+    }
+    None
 }
 
 #[derive(Default)]
@@ -104,15 +116,71 @@ struct Reader {
     zero: ZeroImplied,
     sessions: FxHashMap<u64, SessionId>,
     /// The session of each transaction and the number of its first fragment.
-    txns: FxHashMap<u64, (SessionId, u32)>,
-    aborted_count: u32,
+    txns: ByNumber,
+    /// Whether the transactions are looked up only when the parts of a file are joined.
+    is_part: bool,
+    /// The number of each transaction of a part.
+    numbers: Vec<u64>,
+    /// The places of aborted writes among the fragments.
+    aborted: Vec<u32>,
     /// The fragment that is open: session and transaction as in the file.
     open: Option<(u64, Option<u64>)>,
     /// Whether a transaction has several fragments.
     is_fragmented: bool,
 }
 
+/// Stands for the -1 of aborted writes among the numbers of a part's transactions. A file in which a transaction has this
+/// number is not read in parts.
+const ABORTED: u64 = u64::MAX;
+
 impl Reader {
+    /// Reads to the end.
+    fn all(&mut self, source: &mut Source<'_>) -> Result<(), Error> {
+        while let Some(block) = source.next_block()? {
+            let mut index = 0;
+            while index < block.bytes.len() {
+                match block.bytes[index] {
+                    b'\n' => index += 1,
+                    b'\r' if block.bytes.get(index + 1) == Some(&b'\n') => index += 2,
+                    _ => {
+                        let start = index;
+                        let line = line_at(&block, &mut index)?;
+                        self.add(&line, &block, start)?;
+                        if !matches!(block.bytes.get(index), None | Some(b'\n' | b'\r')) {
+                            return Err(block.error(index, "the end of the line"));
+                        }
+                    }
+                }
+            }
+            source.check_memory(&self.builder)?;
+        }
+        self.close();
+        Ok(())
+    }
+
+    /// Appends what a later part of the file says; `None` if a transaction is in two sessions.
+    fn join(&mut self, part: Self) -> Option<()> {
+        let mut numbers: Vec<(SessionId, u64)> =
+            part.sessions.iter().map(|(&number, &session)| (session, number)).collect();
+        numbers.sort_unstable();
+        let known: Vec<Option<SessionId>> =
+            numbers.iter().map(|(_, number)| self.sessions.get(number).copied()).collect();
+        let joined = self.builder.join(part.builder, &known).ok()?;
+        self.zero.join(part.zero, &joined);
+        self.sessions.extend(numbers.iter().map(|&(_, number)| number).zip(joined.sessions));
+        let first = joined.txns_before as u32;
+        self.aborted.extend(part.aborted.iter().map(|row| first + row));
+        for (fragment, number) in (first..).zip(part.numbers).filter(|&(_, number)| number != ABORTED) {
+            let session = self.builder.session_of_row(fragment as usize);
+            let (owner, first) = self.txns.get_or_insert(number, (session.0, fragment));
+            self.is_fragmented |= first != fragment;
+            if owner != session.0 {
+                return None;
+            }
+        }
+        Some(())
+    }
+
     #[inline]
     fn add(&mut self, line: &Line, block: &Block<'_>, start: usize) -> Result<(), Error> {
         if self.open != Some((line.session, line.txn)) {
@@ -137,21 +205,24 @@ impl Reader {
             .entry(line.session)
             .or_insert_with(|| builder.named_session(Datum::uint(line.session)));
         let fragment = builder.txn_count() as u32;
-        if let Some(txn) = line.txn {
-            let &mut (owner, first) = self.txns.entry(txn).or_insert((session, fragment));
-            if owner != session {
+        if let (Some(txn), false) = (line.txn, self.is_part) {
+            let (owner, first) = self.txns.get_or_insert(txn, (session.0, fragment));
+            if owner != session.0 {
                 return Err(block.error(start, format!("transaction {txn} in one session only")));
             }
             self.is_fragmented |= first != fragment;
         }
         builder.begin(session);
-        builder.name_txn(match line.txn {
-            Some(txn) => Datum::uint(txn),
-            None => {
-                self.aborted_count += 1;
-                Datum::str(format!("aborted_{}", self.aborted_count))
+        match line.txn {
+            Some(txn) => builder.name_txn(Datum::uint(txn)),
+            None => self.aborted.push(fragment),
+        }
+        if self.is_part {
+            if line.txn == Some(ABORTED) {
+                return Err(block.error(start, "a smaller number of a transaction, in a part of a file"));
             }
-        });
+            self.numbers.push(line.txn.unwrap_or(ABORTED));
+        }
         self.open = Some((line.session, line.txn));
         Ok(())
     }
@@ -167,6 +238,9 @@ impl Reader {
 
     fn finish(mut self) -> History {
         self.close();
+        for (number, &row) in (1..).zip(&self.aborted) {
+            self.builder.name_row(row as usize, Datum::str(format!("aborted_{number}")));
+        }
         let history = self.zero.finish(self.builder);
         match self.is_fragmented {
             true => join_fragments(&history),

@@ -3,34 +3,19 @@
 //! The JSON scanner pulls values one at a time and builds no tree, so an array of any length costs nothing; the
 //! caller says what it expects next. Line breaks are counted where JSON allows them, between tokens.
 
+mod digits;
+
 use history::Datum;
 
 use crate::error::{Error, Place, excerpt};
 use crate::source::Source;
+pub(crate) use digits::{decimal, small_decimal};
 
 /// How deep values may nest that are skipped.
 const DEEPEST: usize = 64;
 
 /// The longest string or number that is taken into memory.
 const LONGEST_TOKEN: usize = 1 << 20;
-
-/// The decimal digits at an index, which moves behind them; `None` if there are none or the number is too large.
-#[inline]
-pub(crate) fn decimal(bytes: &[u8], index: &mut usize) -> Option<u64> {
-    let start = *index;
-    let mut number = 0u64;
-    while let Some(&byte) = bytes.get(*index)
-        && byte.is_ascii_digit()
-    {
-        // Nineteen digits always fit; only longer numbers need the checks.
-        number = match *index - start {
-            0..19 => number * 10 + u64::from(byte - b'0'),
-            _ => number.checked_mul(10)?.checked_add(u64::from(byte - b'0'))?,
-        };
-        *index += 1;
-    }
-    (*index > start).then_some(number)
-}
 
 /// A JSON text that is pulled from a source.
 pub(crate) struct Json<'s, 'a> {

@@ -60,7 +60,7 @@ impl Block<'_> {
     /// The place of a byte of the block, as line and column.
     pub fn place(&self, index: usize) -> Place {
         let before = &self.bytes[..index.min(self.bytes.len())];
-        let line = before.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        let line = line_breaks(before);
         let column = before.iter().rev().take_while(|&&byte| byte != b'\n').count() as u64;
         Place::Column(self.first_line + line, column + 1)
     }
@@ -107,6 +107,16 @@ impl<'a> Source<'a> {
     /// The name of the file.
     pub fn file(&self) -> &str {
         &self.file
+    }
+
+    /// Whether the bytes were compressed.
+    pub(crate) fn is_compressed(&self) -> bool {
+        self.compressed.is_some()
+    }
+
+    /// How many lines were consumed.
+    pub fn lines(&self) -> u64 {
+        self.lines
     }
 
     /// The offset of the next byte, after decompression.
@@ -161,7 +171,7 @@ impl<'a> Source<'a> {
         let mut searched = 0;
         let length = loop {
             let window = &self.buffer[self.start..self.end];
-            if let Some(last) = window[searched..].iter().rposition(|&byte| byte == b'\n') {
+            if let Some(last) = memchr::memrchr(b'\n', &window[searched..]) {
                 break searched + last + 1;
             }
             searched = window.len();
@@ -216,7 +226,7 @@ impl<'a> Source<'a> {
     fn release_block(&mut self) {
         if self.handed_out > 0 {
             let block = &self.buffer[self.start..self.start + self.handed_out];
-            self.lines += block.iter().filter(|&&byte| byte == b'\n').count() as u64;
+            self.lines += line_breaks(block);
             self.start += self.handed_out;
             self.handed_out = 0;
         }
@@ -290,6 +300,11 @@ impl<'a> Source<'a> {
         }
         Error::io(&self.file, error)
     }
+}
+
+/// How many line breaks there are; every block is counted, so that an error has its line.
+pub(crate) fn line_breaks(bytes: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
 #[cfg(test)]

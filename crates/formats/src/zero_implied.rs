@@ -4,7 +4,7 @@
 //! for "the initial value", which then means whichever of the two holds for the key; that is known at the end only,
 //! so such reads are remembered.
 
-use history::{Builder, History, InitialState, KeyId, OpId, ValueId};
+use history::{Builder, History, InitialState, Joined, KeyId, OpId, ValueId};
 
 const ZERO: ValueId = ValueId(0);
 
@@ -21,17 +21,31 @@ impl ZeroImplied {
     #[inline]
     pub fn write(&mut self, builder: &mut Builder, key: KeyId, value: ValueId) {
         if value == ZERO {
-            let length = self.is_zero_written.len().max(key.index() + 1);
-            self.is_zero_written.resize(length, false);
-            self.is_zero_written[key.index()] = true;
+            self.note_zero(key);
         }
         builder.write(key, value);
+    }
+
+    fn note_zero(&mut self, key: KeyId) {
+        let length = self.is_zero_written.len().max(key.index() + 1);
+        self.is_zero_written.resize(length, false);
+        self.is_zero_written[key.index()] = true;
     }
 
     /// Adds a read of "the initial value".
     pub fn read_initial(&mut self, builder: &mut Builder, key: KeyId) {
         let op = builder.read(key, ZERO);
         self.initial_reads.push((op, key));
+    }
+
+    /// Adds what a later part of the file says, whose keys and operations have the ids of the whole by now.
+    pub fn join(&mut self, part: Self, joined: &Joined) {
+        for (place, _) in part.is_zero_written.iter().enumerate().filter(|(_, is_written)| **is_written) {
+            self.note_zero(joined.keys[place]);
+        }
+        let moved =
+            |(op, key): (OpId, KeyId)| (OpId(op.0 + joined.ops_before as u32), joined.keys[key.index()]);
+        self.initial_reads.extend(part.initial_reads.into_iter().map(moved));
     }
 
     /// The history with its initial state.

@@ -3,6 +3,10 @@
 //! Transactions of different sessions may come interleaved; `finish` brings those of a session together with one
 //! counting sort, and does nothing when they already are.
 
+mod join;
+
+pub use join::Joined;
+
 use crate::model::{OpColumns, OpKind, SideTables, TxnColumns};
 use crate::times::{NO_TIME, SessionClocks, pack};
 use crate::{
@@ -127,6 +131,11 @@ impl Builder {
         self.txns.outcome.len()
     }
 
+    /// The session of a transaction, by its place in the input.
+    pub fn session_of_row(&self, row: usize) -> SessionId {
+        self.txns.session[row]
+    }
+
     /// How many operations there are so far.
     pub fn op_count(&self) -> usize {
         self.ops.kind.len()
@@ -162,6 +171,14 @@ impl Builder {
         let name = self.values.intern(name);
         let row = self.open_row();
         self.txns.name.resize(row + 1, ValueId::NIL);
+        self.txns.name[row] = name;
+    }
+
+    /// Names a transaction that was ended, by its place in the input.
+    pub fn name_row(&mut self, row: usize, name: Datum) {
+        let name = self.values.intern(name);
+        let length = self.txns.name.len().max(row + 1);
+        self.txns.name.resize(length, ValueId::NIL);
         self.txns.name[row] = name;
     }
 

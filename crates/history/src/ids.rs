@@ -83,6 +83,17 @@ impl ValueId {
         (self.0 & !(Self::TABLE_BIT | Self::ROW_BIT)) as usize
     }
 
+    /// Whether the id is the integer itself.
+    #[inline]
+    pub(crate) fn is_small_int(self) -> bool {
+        self.0 & Self::TABLE_BIT == 0
+    }
+
+    /// Whether it is a row of integers, if it is no small integer.
+    pub(crate) fn is_row(self) -> bool {
+        self.0 & Self::ROW_BIT != 0
+    }
+
     pub(crate) fn of_table(index: u32) -> Self {
         Self(index | Self::TABLE_BIT)
     }

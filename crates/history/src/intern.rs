@@ -28,7 +28,18 @@ struct Table {
 const EMPTY: u32 = u32::MAX;
 
 impl Table {
+    #[inline]
     fn intern_int(&mut self, int: i64) -> u32 {
+        match usize::try_from(int).ok().and_then(|slot| self.direct.get(slot)) {
+            Some(&row) if row != EMPTY => row,
+            _ => self.intern_new_int(int),
+        }
+    }
+
+    /// The row of an integer that is not in the direct table (yet).
+    #[cold]
+    #[inline(never)]
+    fn intern_new_int(&mut self, int: i64) -> u32 {
         if !(0..DIRECT_LIMIT).contains(&int) {
             return self.intern_hashed(Datum::Int(int));
         }
@@ -36,9 +47,7 @@ impl Table {
         if slot >= self.direct.len() {
             self.direct.resize((slot + 1).next_power_of_two(), EMPTY);
         }
-        if self.direct[slot] == EMPTY {
-            self.direct[slot] = self.push(Datum::Int(int));
-        }
+        self.direct[slot] = self.push(Datum::Int(int));
         self.direct[slot]
     }
 
@@ -46,6 +55,13 @@ impl Table {
         match datum {
             Datum::Int(int) => self.intern_int(int),
             other => self.intern_hashed(other),
+        }
+    }
+
+    fn intern_ref(&mut self, datum: &Datum) -> u32 {
+        match datum {
+            Datum::Int(int) => self.intern_int(*int),
+            other => self.get(other).unwrap_or_else(|| self.intern_hashed(other.clone())),
         }
     }
 
@@ -141,6 +157,11 @@ impl Keys {
     /// The id of any key.
     pub fn intern(&mut self, datum: Datum) -> KeyId {
         KeyId(self.table.intern(datum))
+    }
+
+    /// The id here of each key of a part of the recording.
+    pub(crate) fn absorb(&mut self, part: &Self) -> Vec<KeyId> {
+        part.table.originals.iter().map(|original| KeyId(self.table.intern_ref(original))).collect()
     }
 
     /// All keys in the order of their ids.
@@ -240,6 +261,24 @@ impl Values {
     pub fn intern_rows(&mut self, shape: ShapeId, cells: &[i64], mut found: impl FnMut(ValueId)) {
         assert!(!self.rows.is_full(cells.len()), "more than 2^30 different rows");
         self.rows.intern_all(shape.0, cells, |number| found(ValueId::of_row(number)));
+    }
+
+    /// The id here of each value in the table of a part of the recording.
+    pub(crate) fn absorb_table(&mut self, part: &Self) -> Vec<ValueId> {
+        part.table.originals.iter().map(|original| self.intern(original.clone())).collect()
+    }
+
+    /// The id here of each row of integers of a part of the recording.
+    pub(crate) fn absorb_rows(&mut self, part: &Self) -> Vec<ValueId> {
+        let shapes: Vec<Option<ShapeId>> = part.rows.shapes().map(|names| self.shape(names)).collect();
+        let mut ids = Vec::with_capacity(part.rows.len());
+        for number in 0..part.rows.len() as u32 {
+            match shapes[part.rows.shape_of(number)] {
+                Some(shape) => self.intern_rows(shape, part.rows.row(number).1, |id| ids.push(id)),
+                None => ids.push(self.intern(part.rows.datum(number))),
+            }
+        }
+        ids
     }
 
     fn intern_hashed(&mut self, datum: Datum) -> ValueId {

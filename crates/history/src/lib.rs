@@ -18,7 +18,7 @@ mod summary;
 mod times;
 mod visible;
 
-pub use builder::Builder;
+pub use builder::{Builder, Joined};
 pub use datum::Datum;
 pub use ids::{KeyId, OpId, SessionId, TxnId, ValueId};
 pub use initial::{InitialDefault, InitialState};

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::times::unpack;
+use crate::times::{unpack, unpack_txn};
 use crate::{
     Clock, Datum, InitialState, KeyId, Keys, Note, Op, OpId, OpTimes, PredicateRead, PredicateWrite,
     RangeRead, SessionId, TxnId, TxnTimes, ValueId, Values,
@@ -240,17 +240,7 @@ impl History {
 
     /// The times of a transaction.
     pub fn times(&self, txn: TxnId) -> TxnTimes {
-        let Some(&[begin_request, begin_response, commit_request, commit_response]) =
-            self.txns.times.get(txn.index())
-        else {
-            return TxnTimes::default();
-        };
-        TxnTimes {
-            begin_request: unpack(begin_request),
-            begin_response: unpack(begin_response),
-            commit_request: unpack(commit_request),
-            commit_response: unpack(commit_response),
-        }
+        self.txns.times.get(txn.index()).map_or_else(TxnTimes::default, |&times| unpack_txn(times))
     }
 
     /// Whether any transaction has times.

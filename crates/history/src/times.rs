@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use crate::SessionId;
+
 /// What the numbers of a history's times count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Clock {
@@ -122,9 +124,21 @@ impl SessionClocks {
         times: &TxnTimes,
         txn: impl FnOnce() -> String,
     ) -> Result<(), Backwards> {
+        let last = self.last_after(session, times, txn)?;
         let length = self.0.len().max(session + 1);
         self.0.resize(length, None);
-        let mut last = self.0[session];
+        self.0[session] = last;
+        Ok(())
+    }
+
+    /// The last recorded time of a session after its next transaction, unless the times run backwards.
+    pub fn last_after(
+        &self,
+        session: usize,
+        times: &TxnTimes,
+        txn: impl FnOnce() -> String,
+    ) -> Result<Option<Moment>, Backwards> {
+        let mut last = self.0.get(session).copied().flatten();
         let mut is_of_previous = true;
         for later in times.recorded() {
             if let Some(earlier) = last.filter(|earlier| earlier.time > later.time) {
@@ -132,8 +146,16 @@ impl SessionClocks {
             }
             (last, is_of_previous) = (Some(later), false);
         }
-        self.0[session] = last;
-        Ok(())
+        Ok(last)
+    }
+
+    /// Goes on where a later part of the recording ends, whose sessions have these numbers here.
+    pub fn follow(&mut self, part: &Self, sessions: &[SessionId]) {
+        for (last, session) in part.0.iter().zip(sessions).filter(|(last, _)| last.is_some()) {
+            let length = self.0.len().max(session.index() + 1);
+            self.0.resize(length, None);
+            self.0[session.index()] = *last;
+        }
     }
 }
 
@@ -169,6 +191,18 @@ pub(crate) const NO_TIME: i64 = i64::MIN;
 
 pub(crate) fn pack(time: Option<i64>) -> i64 {
     time.unwrap_or(NO_TIME)
+}
+
+/// The times of a transaction, from its column.
+pub(crate) fn unpack_txn(
+    [begin_request, begin_response, commit_request, commit_response]: [i64; 4],
+) -> TxnTimes {
+    TxnTimes {
+        begin_request: unpack(begin_request),
+        begin_response: unpack(begin_response),
+        commit_request: unpack(commit_request),
+        commit_response: unpack(commit_response),
+    }
 }
 
 pub(crate) fn unpack(time: i64) -> Option<i64> {

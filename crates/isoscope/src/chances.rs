@@ -29,12 +29,19 @@ impl Chances {
     /// Counts.
     pub fn of(history: &History, index: &Index) -> Self {
         let mut chances = Self::default();
-        let mut updaters = Vec::new();
+        let is_update = updates(history, index);
+        let (mut writers, mut updaters) = (Vec::new(), Vec::new());
         for key in 0..history.keys().len() {
-            let writers: Vec<TxnId> = writers_of(history, index, KeyId(key as u32)).collect();
-            chances.write_conflicts += concurrent_pairs(history, &writers);
+            writers.clear();
             updaters.clear();
-            updaters.extend(writers.into_iter().filter(|&txn| reads_key(index, txn, key)));
+            for &write in index.writes_to(KeyId(key as u32)) {
+                let txn = index.writer(write);
+                if history.outcome(txn) == Outcome::Committed {
+                    writers.push(txn);
+                    updaters.extend(is_update[write as usize].then_some(txn));
+                }
+            }
+            chances.write_conflicts += concurrent_pairs(history, &writers);
             chances.lost_update += concurrent_pairs(history, &updaters);
         }
         if let Some(crossings) = Crossings::of(history, index) {
@@ -53,20 +60,23 @@ impl Chances {
     }
 }
 
-fn writers_of<'a>(history: &'a History, index: &'a Index, key: KeyId) -> impl Iterator<Item = TxnId> + 'a {
-    let writes = index.writes_to(key).iter();
-    writes
-        .map(|&write| index.writes()[write as usize].txn)
-        .filter(|&txn| history.outcome(txn) == Outcome::Committed)
-}
-
-fn reads_key(index: &Index, txn: TxnId, key: usize) -> bool {
-    index.reads()[index.reads_of(txn)].iter().any(|read| read.key.index() == key)
+/// For each final write, whether its transaction read the key before. One pass in the order of the transactions: asking
+/// at each key for the reads of its writers missed the cache for each of them.
+fn updates(history: &History, index: &Index) -> Vec<bool> {
+    let is_update = |txn: TxnId| {
+        let reads = &index.reads()[index.reads_of(txn)];
+        let writes = &index.writes()[index.writes_of(txn)];
+        writes.iter().map(move |write| reads.iter().any(|read| read.key == write.key))
+    };
+    history.txns().flat_map(is_update).collect()
 }
 
 /// The pairs of different sessions that may have overlapped.
 fn concurrent_pairs(history: &History, txns: &[TxnId]) -> u64 {
     let pairs = |count: u64| count * count.saturating_sub(1) / 2;
+    if txns.len() < 2 {
+        return 0;
+    }
     if !history.has_times() {
         let mut sessions: Vec<_> = txns.iter().map(|&txn| history.session_of(txn)).collect();
         sessions.sort_unstable();
@@ -91,6 +101,14 @@ fn may_overlap(history: &History, left: TxnId, right: TxnId) -> bool {
         && !before(b.end(), a.start())
 }
 
+/// The steps that walking from each reader to the writers of its keys takes at least: too many are given up before the
+/// first.
+fn least_steps(history: &History, index: &Index) -> u64 {
+    let is_committed = |read: &&index::ExternalRead| history.outcome(read.txn) == Outcome::Committed;
+    let committed = index.reads().iter().filter(is_committed);
+    committed.map(|read| index.writes_to(read.key).len() as u64).sum()
+}
+
 /// Counts pairs on two keys.
 struct Crossings<'h> {
     history: &'h History,
@@ -107,6 +125,9 @@ struct Crossings<'h> {
 impl<'h> Crossings<'h> {
     /// `None` if there is too much to count.
     fn of(history: &'h History, index: &'h Index) -> Option<Self> {
+        if least_steps(history, index) > BUDGET {
+            return None;
+        }
         let keys = history.keys().len();
         let mut crossings = Self {
             history,

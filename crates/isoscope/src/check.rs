@@ -7,6 +7,7 @@ use certify::Fingerprint;
 use history::{Clock, History};
 use index::Index;
 use levels::LevelId;
+use order::parallel::with_threads;
 use verify::{Limit, Stages};
 
 use crate::answer::{Answer, AskedLevel, Decision, Obstacle};
@@ -103,7 +104,7 @@ impl<'h> Check<'h> {
         Self { clock_skew: in_clock, ..self }
     }
 
-    /// How many levels are decided at the same time.
+    /// How many threads work on one level. The answer does not depend on it.
     pub fn threads(self, threads: usize) -> Self {
         Self { threads, ..self }
     }
@@ -130,6 +131,10 @@ impl<'h> Check<'h> {
     /// # Errors
     /// If a level needs times that the history does not have, or if the checker refuses a certificate of the engine.
     pub fn run(&self) -> Result<Report, Error> {
+        with_threads(self.threads, || self.decide())
+    }
+
+    fn decide(&self) -> Result<Report, Error> {
         let choice = self.asked.choose(self.history)?;
         let unlimited = Unlimited::default();
         let made;
@@ -192,7 +197,6 @@ impl<'h> Check<'h> {
             seed: self.seed,
             stages: self.stages,
             clock_skew: self.clock_skew,
-            threads: self.threads,
             certify: self.certify,
             is_named: !self.asked.is_all(),
             facts: OnceLock::new(),

@@ -90,6 +90,7 @@ pub use history::{self, History};
 pub use levels::{LevelId, UnknownLevel};
 pub use limits::Limits;
 pub use monitor::{Monitor, Unlimited};
+pub use order::parallel::with_threads;
 #[cfg(feature = "record")]
 pub use record;
 pub use rewrite::{single_operations, without_internal_reads};

@@ -35,8 +35,6 @@ pub(crate) struct Question<'h> {
     pub stages: Stages,
     /// How far apart the clocks of two clients may be, in the unit of the history's clock.
     pub clock_skew: i64,
-    /// How many levels are decided at the same time.
-    pub threads: usize,
     /// Whether every certificate is checked before its verdict is given.
     pub certify: bool,
     /// Whether the user named the levels; otherwise all are asked, and none may delay the others for long.
@@ -100,18 +98,13 @@ impl Question<'_> {
     /// Answers for levels that have an engine; `known` are answers for other levels.
     fn ask_engine(&self, places: &mut Places<'_>, known: &[&Answer]) -> Result<(), Error> {
         loop {
-            let batch = self.next_batch(places, known);
-            if batch.is_empty() {
-                return Ok(());
-            }
-            let names: Vec<_> = batch.iter().map(|&place| places.levels[place].name()).collect();
-            self.monitor.stage(&format!("checking {}", names.join(", ")));
-            let decided = self.decide_all(places.levels, &batch, &hints(&places.answers));
-            for (place, answer) in batch.iter().zip(decided) {
-                let answer = answer?;
-                self.monitor.answered(&answer);
-                places.answers[*place] = Some(answer);
-            }
+            let Some(place) = self.next_place(places, known) else { return Ok(()) };
+            let level = places.levels[place];
+            self.monitor.stage(&format!("checking {level}"));
+            self.monitor.begin();
+            let answer = self.decide(level, &hints(&places.answers))?;
+            self.monitor.answered(&answer);
+            places.answers[place] = Some(answer);
         }
     }
 
@@ -140,19 +133,18 @@ impl Question<'_> {
         Ok(())
     }
 
-    /// Fills in what follows from the answers, and picks the levels to ask next.
-    fn next_batch(&self, places: &mut Places<'_>, known: &[&Answer]) -> Vec<usize> {
+    /// Fills in what follows from the answers, and picks the level to ask next.
+    fn next_place(&self, places: &mut Places<'_>, known: &[&Answer]) -> Option<usize> {
         for place in 0..places.levels.len() {
             if places.answers[place].is_none() {
                 let there = known.iter().copied().chain(places.answers.iter().flatten());
                 places.answers[place] = consequence(places.levels[place], there);
             }
         }
-        let open: Vec<usize> = match self.has_finding() {
-            true => places.empty().rev().collect(),
-            false => places.empty().collect(),
-        };
-        open.into_iter().take(self.threads.max(1)).collect()
+        match self.has_finding() {
+            true => places.empty().next_back(),
+            false => places.empty().next(),
+        }
     }
 
     /// Asks levels again that were undecided for want of an engine, now that other levels have orders to try: so the
@@ -179,26 +171,6 @@ impl Question<'_> {
     fn has_finding(&self) -> bool {
         let is_committed = |finding: &index::Finding| self.history.outcome(finding.txn) == Outcome::Committed;
         self.index.findings().iter().any(is_committed)
-    }
-
-    fn decide_all(
-        &self,
-        asked: &[LevelId],
-        batch: &[usize],
-        hints: &[Hint<'_>],
-    ) -> Vec<Result<Answer, Error>> {
-        self.monitor.begin();
-        if let [place] = *batch {
-            return vec![self.decide(asked[place], hints)];
-        }
-        std::thread::scope(|scope| {
-            let threads: Vec<_> =
-                batch.iter().map(|&place| scope.spawn(move || self.decide(asked[place], hints))).collect();
-            threads
-                .into_iter()
-                .map(|thread| thread.join().unwrap_or_else(|_| Err(Error::Failed("deciding a level".into()))))
-                .collect()
-        })
     }
 
     /// The answer for a level that has an engine; orders that explain the history at other levels are tried first.

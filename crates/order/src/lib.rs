@@ -7,6 +7,7 @@ mod components;
 mod flat;
 mod graph;
 mod incremental;
+pub mod parallel;
 mod path;
 mod reach;
 mod rows;

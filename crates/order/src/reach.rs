@@ -9,6 +9,7 @@
 //! that a caller which derives edges from reachability looks only at what is new; a pass over everything remembers nothing,
 //! since it is followed by a look at everything.
 
+use crate::parallel;
 use crate::rows::Rows;
 use crate::waiting::Waiting;
 use crate::{Chains, Digraph, EdgeId, Flat, NONE};
@@ -120,8 +121,12 @@ impl Reach {
     /// Brings everything up to date with the graph, whose topological order this is; nothing is new afterwards.
     pub fn rebuild(&mut self, successors: &Flat, predecessors: &Flat, order: &[u32]) {
         self.forget_improvements();
-        self.forward.rows.sweep(true, &self.chains, order.iter().rev().copied(), successors);
-        self.backward.rows.sweep(false, &self.chains, order.iter().copied(), predecessors);
+        let (chains, forward, backward) = (&self.chains, &mut self.forward.rows, &mut self.backward.rows);
+        parallel::join_if(
+            order.len() >= parallel::LARGE,
+            || forward.sweep(true, chains, order.iter().rev().copied(), successors),
+            || backward.sweep(false, chains, order.iter().copied(), predecessors),
+        );
     }
 
     /// Nothing is new any more.

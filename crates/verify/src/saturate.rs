@@ -27,7 +27,7 @@ mod pass;
 mod simple;
 
 use history::{OpId, TxnId};
-use order::{EdgeId, Flat, NONE, Reach, topological_order_of};
+use order::{EdgeId, Flat, NONE, Reach, parallel, topological_order_of};
 
 use crate::known::{KnownGraph, Reason};
 use crate::options::{Limit, Patience};
@@ -355,8 +355,16 @@ impl<'p, 'a> Saturation<'p, 'a> {
     /// Brings the closure up to date in one sweep along a topological order, which is kept.
     fn sweep(&mut self) -> Result<(), Stop> {
         let graph = &self.known.graph;
-        let (successors, predecessors) = (Flat::successors(graph), Flat::predecessors(graph));
-        let Some(order) = topological_order_of(&successors) else {
+        let ((successors, order), predecessors) = parallel::join_if(
+            graph.node_count() >= parallel::LARGE,
+            || {
+                let successors = Flat::successors(graph);
+                let order = topological_order_of(&successors);
+                (successors, order)
+            },
+            || Flat::predecessors(graph),
+        );
+        let Some(order) = order else {
             if self.tolerated.is_some() {
                 self.tolerated = Some(self.find_cycles(CYCLES));
             }

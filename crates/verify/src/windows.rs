@@ -15,13 +15,16 @@
 //! Where a key's writers are hardly ordered at all, the windows would become all pairs; such a key is given up as wide
 //! after a bounded effort, and its chains are asked instead (`writers`).
 
+mod block;
 mod key;
 
+use std::ops::Range;
+
 use history::{KeyId, TxnId};
-use order::{NONE, Reach};
+use order::{NONE, Reach, parallel};
 
 use crate::problem::Problem;
-use key::KeyWindow;
+use block::FoundBlock;
 
 /// A writer of a key, with the place of its commit on its chain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,8 +77,6 @@ pub(crate) struct Windows {
     writers: Vec<(u32, Writer)>,
     /// For each of them, whether it is ordered with all others of its key.
     is_ordered: Vec<bool>,
-    /// For each of them, whether it is known to be later than the one before it.
-    follows: Vec<bool>,
     is_wanted: bool,
     is_wide: Vec<bool>,
     has_wide: bool,
@@ -86,6 +87,37 @@ pub(crate) struct Windows {
     windows: Vec<Window>,
     rests: Vec<Rest>,
     others: Vec<Writer>,
+}
+
+/// Some keys, in their order, with their writers.
+struct Sorting<'c> {
+    keys: &'c [KeyId],
+    /// The place of the first writer among those of all keys.
+    first: usize,
+    writers: &'c mut [(u32, Writer)],
+}
+
+/// Keys in a block: enough that a thread is worth it, and few enough that several have something to do.
+const BLOCK: usize = 1024;
+
+/// Blocks whose windows are found before any is kept, which bounds the room that they take twice.
+const BLOCKS: usize = 16;
+
+/// Cuts the writers of all keys into blocks of keys, which are sorted.
+fn blocks_of<'c>(keys: &'c [KeyId], start: &[u32], writers: &'c mut [(u32, Writer)]) -> Vec<Sorting<'c>> {
+    let mut blocks = Vec::new();
+    let (mut rest, mut passed) = (writers, 0);
+    for keys in keys.chunks(BLOCK) {
+        let (first, end) = (range_of(start, keys[0]).start, range_of(start, keys[keys.len() - 1]).end);
+        let (writers, after) = std::mem::take(&mut rest).split_at_mut(end - passed);
+        blocks.push(Sorting { keys, first, writers: &mut writers[first - passed..] });
+        (rest, passed) = (after, end);
+    }
+    blocks
+}
+
+fn range_of(start: &[u32], key: KeyId) -> Range<usize> {
+    start[key.index()] as usize..start[key.index() + 1] as usize
 }
 
 impl Windows {
@@ -119,59 +151,62 @@ impl Windows {
     pub(crate) fn find_again(&mut self, problem: &Problem<'_>, reach: &Reach, order: &[u32]) {
         let mut place = vec![0; order.len()];
         order.iter().enumerate().for_each(|(at, &node)| place[node as usize] = at as u32);
-        for at in 0..self.live.len() {
-            let range = self.range(self.live[at]);
-            let writers = &mut self.writers[range.clone()];
-            writers.sort_by_key(|(_, writer)| place[problem.shape.commit(writer.txn) as usize]);
-        }
+        let blocks = blocks_of(&self.live, &self.start, &mut self.writers);
+        let place_of = |(_, writer): &(u32, Writer)| place[problem.shape.commit(writer.txn) as usize];
+        parallel::map(blocks, |Sorting { keys, first, writers }: Sorting<'_>| {
+            for &key in keys {
+                let range = range_of(&self.start, key);
+                writers[range.start - first..range.end - first].sort_by_key(place_of);
+            }
+        });
         self.find_live(problem, reach);
     }
 
     fn find_live(&mut self, problem: &Problem<'_>, reach: &Reach) {
-        let mut found = KeyWindow::default();
         let live = std::mem::take(&mut self.live);
-        if self.is_wanted {
-            live.iter().for_each(|&key| self.ask_neighbours(problem, reach, key));
+        for keys in live.chunks(BLOCK * BLOCKS) {
+            self.find_some(problem, reach, keys);
         }
-        for key in live {
+        self.live = live;
+    }
+
+    fn find_some(&mut self, problem: &Problem<'_>, reach: &Reach, keys: &[KeyId]) {
+        let range = |key| range_of(&self.start, key);
+        let found = parallel::map(keys.chunks(BLOCK).collect(), |keys: &[KeyId]| match self.is_wanted {
+            true => FoundBlock::find(keys, &self.writers, range, reach, |txn| problem.shape.install(txn)),
+            false => FoundBlock::all_wide(keys.iter().map(|&key| (key, &self.writers[range(key)]))),
+        });
+        for (keys, block) in keys.chunks(BLOCK).zip(found) {
+            self.keep(keys, block);
+        }
+    }
+
+    /// Keeps the windows of a block of keys.
+    fn keep(&mut self, keys: &[KeyId], block: FoundBlock) {
+        let (first_rest, first_other) = (self.rests.len() as u32, self.others.len() as u32);
+        let moved = |Rest { start, unordered, end }: Rest| Rest {
+            start: start + first_other,
+            unordered: unordered + first_other,
+            end: end + first_other,
+        };
+        self.rests.extend(block.rests.into_iter().map(moved));
+        self.others.extend(block.others);
+        for (write, mut window) in block.windows {
+            if !matches!(window.rest, NONE | UNLISTED) {
+                window.rest += first_rest;
+            }
+            self.windows[write as usize] = window;
+        }
+        let mut is_ordered = &block.is_ordered[..];
+        for &key in keys {
+            self.is_wide[key.index()] = false;
             let range = self.range(key);
-            if self.is_wanted && self.follows[range.clone()].iter().skip(1).all(|&follows| follows) {
-                self.is_wide[key.index()] = false;
-                self.keep_line(range);
-                self.live.push(key);
-                continue;
-            }
-            let writers = &self.writers[range.clone()];
-            let is_found = self.is_wanted && found.find(writers, reach, |txn| problem.shape.install(txn));
-            self.is_wide[key.index()] = !is_found;
-            self.has_wide |= !is_found;
-            if is_found {
-                self.keep(range, &found);
-            } else {
-                writers.iter().for_each(|&(write, _)| self.windows[write as usize].rest = UNLISTED);
-            }
-            self.live.push(key);
+            let (of_key, after) = is_ordered.split_at(range.len());
+            self.is_ordered[range].copy_from_slice(of_key);
+            is_ordered = after;
         }
-    }
-
-    /// Asks which writers are later than the one before them. Most keys need nothing else, and in a loop that does only
-    /// this the rows are fetched many at a time.
-    fn ask_neighbours(&mut self, problem: &Problem<'_>, reach: &Reach, key: KeyId) {
-        let range = self.range(key);
-        let pairs = self.writers[range.clone()].windows(2);
-        for (follows, pair) in self.follows[range].iter_mut().skip(1).zip(pairs) {
-            *follows = pair[0].1.reaches(reach, problem.shape.install(pair[1].1.txn));
-        }
-    }
-
-    /// Keeps the windows of a key whose writers are all ordered.
-    fn keep_line(&mut self, range: std::ops::Range<usize>) {
-        self.is_ordered[range.clone()].fill(true);
-        let writers = &self.writers[range];
-        for (place, &(write, _)) in writers.iter().enumerate() {
-            let next = writers.get(place + 1).map_or(Writer::ABSENT, |&(_, writer)| writer);
-            self.windows[write as usize] = Window { next, rest: NONE };
-        }
+        self.has_wide |= !block.wide.is_empty();
+        block.wide.iter().for_each(|key| self.is_wide[key.index()] = true);
     }
 
     /// Everything that follows from the windows was added: who is ordered with all others is done with, and so is a key
@@ -225,7 +260,6 @@ impl Windows {
         self.writers.resize(count, (NONE, Writer::ABSENT));
         self.is_ordered.clear();
         self.is_ordered.resize(count, false);
-        self.follows.resize(count, false);
         let txn_nodes = problem.history.txn_count() as u32 * shape.events;
         for &node in order.iter().filter(|&&node| node < txn_nodes) {
             let txn = shape.txn(node);
@@ -242,28 +276,8 @@ impl Windows {
         }
     }
 
-    fn range(&self, key: KeyId) -> std::ops::Range<usize> {
-        self.start[key.index()] as usize..self.start[key.index() + 1] as usize
-    }
-
-    fn keep(&mut self, range: std::ops::Range<usize>, found: &KeyWindow) {
-        let (start_of_key, writers) = (range.start, &self.writers[range]);
-        for (place, &(write, _)) in writers.iter().enumerate() {
-            let mut next = found.next(place).map(|other| writers[other].1);
-            let first = next.next().unwrap_or(Writer::ABSENT);
-            let start = self.others.len() as u32;
-            self.others.extend(next);
-            let unordered = self.others.len() as u32;
-            self.others.extend(found.unordered_with(place).map(|other| writers[other].1));
-            let rest = Rest { start, unordered, end: self.others.len() as u32 };
-            self.is_ordered[start_of_key + place] = rest.unordered == rest.end;
-            let mut window = Window { next: first, rest: NONE };
-            if rest.start < rest.end {
-                window.rest = self.rests.len() as u32;
-                self.rests.push(rest);
-            }
-            self.windows[write as usize] = window;
-        }
+    fn range(&self, key: KeyId) -> Range<usize> {
+        range_of(&self.start, key)
     }
 
     fn others(&self, rest: u32, range: impl Fn(&Rest) -> (u32, u32)) -> &[Writer] {

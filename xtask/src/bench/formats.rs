@@ -6,6 +6,7 @@ use std::process::Command;
 use super::Bench;
 use super::history::{Source, shared, small};
 use super::measure::{json_of, median, number};
+use super::saved::Figure;
 use super::table::{self, mb, ms};
 use crate::run::Done;
 
@@ -46,6 +47,10 @@ fn measure(bench: &Bench, name: &str, file: &Path) -> Done {
     }
     let read_ms = median(answers.iter().map(|answer| number(answer, "read_ms")));
     let size = size_of(file)?;
+    let peak_bytes = answers.iter().map(|answer| number(answer, "peak_memory_bytes")).fold(0.0, f64::max);
+    let runs_ms = answers.iter().map(|answer| number(answer, "read_ms")).collect();
+    let file_name = file.file_name().unwrap_or_default().to_string_lossy();
+    bench.figures.add(format!("reading {file_name}"), Figure { runs_ms, peak_bytes });
     let answer = &answers[0];
     table::row(&[
         name.to_owned(),

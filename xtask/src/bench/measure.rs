@@ -6,6 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::Bench;
+use super::saved::Figure;
 use crate::run::{Done, output_of};
 
 /// What `check` took: medians of the runs, the largest peak.
@@ -40,7 +41,11 @@ impl Bench {
             runs.push(self.check_once(file, level, flags)?);
         }
         let last = runs.last().cloned().unwrap_or_default();
+        let file = file.file_name().unwrap_or_default().to_string_lossy();
+        let name = [&*file, level].into_iter().chain(flags.iter().copied()).collect::<Vec<_>>().join(" ");
         let peak = runs.iter().map(|run| run.peak_bytes).fold(0.0, f64::max);
+        let runs_ms = runs.iter().map(|run| run.total_ms).collect();
+        self.figures.add(name, Figure { runs_ms, peak_bytes: peak });
         Ok(Measure {
             total_ms: median(runs.iter().map(|run| run.total_ms)),
             read_ms: median(runs.iter().map(|run| run.read_ms)),

@@ -9,11 +9,13 @@ mod cliffs;
 mod formats;
 mod history;
 mod hostile;
+pub mod instructions;
 mod levels;
 mod measure;
 mod predicates;
 mod recording;
 mod reject;
+mod saved;
 mod scaling;
 mod synth;
 mod table;
@@ -49,16 +51,21 @@ pub struct Bench {
     runs: usize,
     /// Small histories only.
     quick: bool,
+    /// What was measured so far.
+    figures: saved::Figures,
 }
 
 /// Runs the suites that are named, or all.
 pub fn run(options: &[&str]) -> Done {
     let (mut quick, mut profile, mut suites) = (false, "release", Vec::new());
+    let (mut save, mut against) = (None, None);
     let mut words = options.iter();
     while let Some(&word) = words.next() {
         match word {
             "--quick" => quick = true,
             "--profile" => profile = words.next().ok_or("--profile needs dev or release")?,
+            "--save" => save = Some(*words.next().ok_or("--save needs a name")?),
+            "--against" => against = Some(*words.next().ok_or("--against needs a name that was saved")?),
             suite if SUITES.contains(&suite) => suites.push(suite),
             other => {
                 return Err(format!("no suite is called {other}; there are {}", SUITES.join(", ")));
@@ -69,7 +76,9 @@ pub fn run(options: &[&str]) -> Done {
         suites = SUITES.to_vec();
     }
     let bench = Bench::build(profile, quick)?;
-    suites.iter().try_for_each(|suite| bench.suite(suite))
+    suites.iter().try_for_each(|suite| bench.suite(suite))?;
+    save.map_or(Ok(()), |name| bench.figures.save(name))?;
+    against.map_or(Ok(()), |name| bench.figures.compare(name))
 }
 
 impl Bench {
@@ -81,6 +90,7 @@ impl Bench {
             profile: profile.to_owned(),
             runs: if quick { 1 } else { 5 },
             quick,
+            figures: saved::Figures::default(),
         })
     }
 

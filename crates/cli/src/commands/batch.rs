@@ -10,14 +10,13 @@ mod process;
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
 use isoscope::{limits, units};
 
-use crate::args::LimitArguments;
+use crate::args::{LimitArguments, processors};
 use crate::exit::{Exit, Failure};
 use crate::files::{keep_apart, named};
 use crate::progress::Progress;
@@ -78,7 +77,6 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 impl Arguments {
     fn job_count(&self) -> usize {
-        let processors = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         self.jobs.map_or_else(processors, usize::from)
     }
 
@@ -87,6 +85,7 @@ impl Arguments {
         let mut words: Vec<OsString> = vec!["check".into(), "--json".into()];
         let mut flag = |name: &str, value: String| words.extend([name.into(), value.into()]);
         self.levels.iter().for_each(|level| flag("--level", level.clone()));
+        flag("--threads", (processors() / self.job_count()).clamp(1, 256).to_string());
         if let Some(skew) = self.clock_skew {
             flag("--clock-skew", nanoseconds(skew));
         }

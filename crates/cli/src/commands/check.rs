@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use certify::Fingerprint;
 use certify::text::{self, TextDocument};
 use clap::Args;
+use formats::ReadOptions;
 use history::Clock;
 use index::Index;
 use isoscope::anomalies::Search;
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::anomalies;
 use super::elle::{Assumption, assumptions};
-use crate::args::{InputArguments, LimitArguments, OutputArguments, ReadingArguments};
+use crate::args::{InputArguments, LimitArguments, OutputArguments, ReadingArguments, processors};
 use crate::baseline::Baseline;
 use crate::exit::{Exit, Failure};
 use crate::files::{flags, is_stdout, keep_apart, named, write_whole};
@@ -76,9 +77,9 @@ pub struct Arguments {
     /// Do not have the checker examine the certificate of each verdict before it is given, to measure the engine alone
     #[arg(long, hide_short_help = true)]
     no_certify: bool,
-    /// How many levels to decide at the same time
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
-    threads: u16,
+    /// How many threads read and decide, which changes no answer; without it as many as there are processors
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: Option<u16>,
     /// Breaks ties in the search; equal seeds give equal runs
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
@@ -180,6 +181,10 @@ fn run_anomalies(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 impl Arguments {
+    fn threads(&self) -> usize {
+        self.threads.map_or_else(processors, usize::from)
+    }
+
     fn is_without_internal(&self) -> bool {
         self.without.iter().any(|name| name == INTERNAL)
     }
@@ -334,11 +339,14 @@ impl Question<'_> {
         }
         let asked = self.asked.get_or_init(|| asked);
         self.monitor.level_count.store(asked.names().len(), Ordering::Relaxed);
-        let read = Subject::read(&self.input, self.monitor.limits)?;
+        let threads = self.arguments.threads();
+        let limits = self.monitor.limits;
+        let options = ReadOptions { threads, ..self.input.reading.options(limits.memory()) };
+        let read = Subject::read_as(self.input.input(), options, limits)?;
         let subject = self.subject.get_or_init(|| self.arguments.without_internal(read));
         self.monitor.stage("indexing");
         let started = Instant::now();
-        let index = Index::of(&subject.history);
+        let index = isoscope::with_threads(threads, || Index::of(&subject.history));
         let (index, _) = self.index.get_or_init(|| (index, started.elapsed()));
         let shares = Shares::of_all(&self.monitor, self.time_of_unnamed(asked));
         let check = self.check(subject, asked)?.index(index);
@@ -369,7 +377,7 @@ impl Question<'_> {
             .seed(self.arguments.seed)
             .stages(self.stages)
             .clock_skew(skew_of(self.arguments.clock_skew, subject)?)
-            .threads(usize::from(self.arguments.threads))
+            .threads(self.arguments.threads())
             .certify(!self.arguments.no_certify))
     }
 

@@ -7,6 +7,8 @@ use crate::error::excerpt;
 use crate::{Error, Place, Source};
 
 use super::pairing::Pairing;
+use super::plain_op::plain_vector;
+use crate::source::line_breaks as count_lines;
 
 /// What a map says happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -199,10 +201,6 @@ impl Frame {
     }
 }
 
-fn count_lines(bytes: &[u8]) -> u64 {
-    bytes.iter().filter(|&&byte| byte == b'\n').count() as u64
-}
-
 /// Reads one map; a tag before it, as Jepsen writes it, says nothing more. Members that the model has no place for are
 /// added to `extra` as they are written.
 fn event<'w>(scanner: &mut Scanner<'w>, line: u64, extra: &mut String) -> Result<Event<'w>, Stop> {
@@ -292,7 +290,10 @@ fn member<'w>(
         b"process" if event.process == Process::Missing => event.process = process(scanner)?,
         b"value" if event.value.is_none() => {
             event.value = Some(*scanner);
-            scanner.skip_form()?;
+            match plain_vector(scanner) {
+                Some(length) => scanner.at += length,
+                None => scanner.skip_form()?,
+            }
             event.value_end = scanner.at;
         }
         b"type" | b"process" | b"value" => return Err(scanner.bad("each key once")),

@@ -6,6 +6,7 @@
 
 use history::{Builder, Datum, KeyId, OpId, PredicateRead, Row, ValueId};
 
+use super::plain_op::plain_op;
 use crate::edn::{Scanner, Stop, Syntax};
 use crate::key_cache::KeyCache;
 
@@ -112,7 +113,30 @@ impl MicroOps<'_, '_> {
         Ok(closer)
     }
 
+    /// Reads a micro-operation as nearly all are; says whether it was one.
+    #[inline]
+    fn plain(&mut self) -> bool {
+        if self.scanner.syntax != Syntax::Edn {
+            return false;
+        }
+        let Some((op, length)) = plain_op(&self.scanner.bytes[self.scanner.at..]) else { return false };
+        self.scanner.at += length;
+        let key = self.builder.keys.intern_int(op.key);
+        let value = op.value.map_or(ValueId::NIL, |int| self.builder.values.intern_int(int));
+        match op.is_write {
+            true => {
+                self.kinds.note(key, Holds::Register);
+                self.builder.write(key, value);
+            }
+            false => self.read_value(key, value),
+        }
+        true
+    }
+
     fn one(&mut self) -> Result<(), Stop> {
+        if self.plain() {
+            return Ok(());
+        }
         let start = self.scanner.at;
         let closer = self.open(MICRO_OP)?;
         let word = match self.scanner.peek()? {
@@ -221,10 +245,15 @@ impl MicroOps<'_, '_> {
             return self.read_list(key);
         }
         let value = self.value(closer)?;
+        self.read_value(key, value);
+        Ok(())
+    }
+
+    fn read_value(&mut self, key: KeyId, value: ValueId) {
         if value != ValueId::NIL {
             self.kinds.note(key, Holds::Register);
             self.builder.read(key, value);
-            return Ok(());
+            return;
         }
         let op = match (self.is_ok, self.kinds.of(key)) {
             (true, Holds::List) => self.builder.read_list(key, &[]),
@@ -236,7 +265,6 @@ impl MicroOps<'_, '_> {
         if self.kinds.of(key) != Holds::List {
             self.kinds.unsettled.push((key, op));
         }
-        Ok(())
     }
 
     fn read_list(&mut self, key: KeyId) -> Result<(), Stop> {

@@ -23,7 +23,7 @@ struct Pending {
     index: Option<i64>,
     line: u64,
     is_init: bool,
-    /// The bytes of the value, with a blank behind it.
+    /// The bytes of the value, with blanks behind it, so that eight bytes can be taken at a time.
     value: Vec<u8>,
     /// Members of the map that the model has no place for.
     extra: String,
@@ -179,7 +179,7 @@ impl Pairing {
             Some(scanner) => scanner.bytes[scanner.at..event.value_end].to_vec(),
             None => b"nil".to_vec(),
         };
-        value.push(b' ');
+        value.extend([b' '; 8]);
         Pending {
             position: self.position,
             index: event.index,
@@ -312,7 +312,7 @@ impl Pairing {
         let asked = Scanner::new(&invoked.value, self.syntax);
         let difference = difference(asked, completed).map_err(|_| {
             let expected = "an invocation with a vector of micro-operations";
-            Error::input("", Place::Line(invoked.line), expected, excerpt(&invoked.value))
+            Error::input("", Place::Line(invoked.line), expected, excerpt(invoked.value.trim_ascii_end()))
         })?;
         match difference {
             None => Ok(()),
@@ -333,7 +333,7 @@ impl Pairing {
                 Stop::Bad(at, expected) => (at, expected),
                 Stop::Incomplete => (0, "a vector of micro-operations"),
             };
-            let found = excerpt(&invoked.value[at..]);
+            let found = excerpt(invoked.value[at..].trim_ascii_end());
             Error::input("", Place::Line(invoked.line), expected, found)
         })
     }

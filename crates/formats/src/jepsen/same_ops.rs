@@ -5,6 +5,7 @@
 //! that the whole transaction violates. Spellings are compared first, and parsed only where they differ, so the pass
 //! costs little beside reading the values.
 
+use super::plain_op::is_same_vector;
 use crate::edn::{Scanner, Stop};
 use crate::error::excerpt;
 
@@ -19,6 +20,9 @@ pub(super) fn difference<'w>(
     invoked: Scanner<'w>,
     completed: Scanner<'w>,
 ) -> Result<Option<Difference>, Stop> {
+    if is_same_vector(&invoked, &completed) == Some(true) {
+        return Ok(None);
+    }
     let (mut invoked, mut completed) = (MicroOps::open(invoked)?, MicroOps::open(completed)?);
     let mut place = 0;
     loop {

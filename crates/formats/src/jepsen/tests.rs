@@ -179,7 +179,7 @@ fn errors_say_where_and_what() {
         ),
         (
             "{:type :invoke :process 0 :value 7}",
-            "file:1: expected a vector of micro-operations such as [[:r 1 nil] [:w 2 3]], found `7 `",
+            "file:1: expected a vector of micro-operations such as [[:r 1 nil] [:w 2 3]], found `7`",
         ),
         ("17", "file:1: expected a map"),
     ] {

@@ -70,7 +70,7 @@ impl LineReader {
 
     /// Whether the recorder promised to say when it is done, and has not yet.
     pub fn is_open(&self) -> bool {
-        self.reader.is_open
+        self.reader.is_open()
     }
 
     /// How many lines were read.
@@ -84,7 +84,7 @@ impl LineReader {
     /// If they are no lines of a recording, with the place.
     pub fn read(&mut self, bytes: &[u8]) -> Result<Batch, Error> {
         let block = Block { bytes, first_line: self.lines + 1, file: &self.file };
-        self.reader.block(block, &mut Vec::new())?;
+        self.reader.block(block)?;
         self.lines += bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
         let sessions: BTreeMap<SessionId, u64> =
             self.reader.sessions.iter().map(|(&number, &session)| (session, number)).collect();
@@ -102,7 +102,7 @@ impl LineReader {
             introduced: followed.introduced,
             before: followed.before,
             is_closed: followed.is_closed,
-            is_open: self.reader.is_open,
+            is_open: self.reader.is_open(),
         })
     }
 }

@@ -6,6 +6,7 @@ use history::Backwards;
 
 use crate::Error;
 use crate::edn::MAX_DEPTH;
+use crate::scan::small_decimal;
 use crate::source::Block;
 
 /// Where the reader is in a block of lines.
@@ -21,6 +22,14 @@ pub(super) enum Number<'b> {
     Int(i64),
     /// A larger integer, or one with a fraction or an exponent.
     Text(&'b str),
+}
+
+/// An operation on an integer key with an integer value.
+pub(super) struct PlainOp {
+    /// The letter that stands for the kind of operation.
+    pub code: u8,
+    pub key: i64,
+    pub value: i64,
 }
 
 impl<'b> Json<'b> {
@@ -130,6 +139,9 @@ impl<'b> Json<'b> {
     /// The next key of an object with its colon, or `None` at its end.
     #[inline]
     pub fn next_key(&mut self, is_first: bool) -> Result<Option<Cow<'b, str>>, Error> {
+        if let Some(letter) = self.letter_key(is_first) {
+            return Ok(Some(Cow::Borrowed(letter)));
+        }
         if self.eat(b'}') {
             return Ok(None);
         }
@@ -139,6 +151,19 @@ impl<'b> Json<'b> {
         let key = self.string("a name in quotes")?;
         self.expect(b':', "`:`")?;
         Ok(Some(key))
+    }
+
+    /// A key of one letter, with its comma and its colon and without blanks, as transactions have them.
+    #[inline]
+    fn letter_key(&mut self, is_first: bool) -> Option<&'b str> {
+        let text = self.text.as_bytes();
+        let start = self.at + usize::from(!is_first);
+        let &[b'"', letter, b'"', b':'] = text.get(start..)?.first_chunk()? else { return None };
+        if !letter.is_ascii_lowercase() || !is_first && text[self.at] != b',' {
+            return None;
+        }
+        self.at = start + 4;
+        Some(&self.text[start + 1..start + 2])
     }
 
     /// A string.
@@ -216,24 +241,31 @@ impl<'b> Json<'b> {
         u32::from_str_radix(digits, 16).ok()
     }
 
-    /// An integer as most are: few digits, no sign, and its comma or bracket right behind it.
+    /// An integer as most are: no sign, and its comma or bracket right behind it.
     #[inline]
     pub fn small_int(&mut self) -> Option<i64> {
-        let digits = &self.text.as_bytes()[self.at..];
-        let (mut int, mut length) = (0, 0);
-        while let Some(&digit) = digits.get(length)
-            && digit.is_ascii_digit()
-            && length < 18
-        {
-            int = int * 10 + i64::from(digit - b'0');
-            length += 1;
-        }
-        let is_whole = matches!(digits.get(length), Some(b',' | b']'));
-        let is_canonical = length > 0 && (length == 1 || digits[0] != b'0');
-        (is_whole && is_canonical).then(|| {
+        let text = &self.text.as_bytes()[self.at..];
+        let (int, length) = plain_int(text)?;
+        matches!(text.get(length), Some(b',' | b']')).then(|| {
             self.at += length;
             int
         })
+    }
+
+    /// An operation as most are: its code is one letter, its key and its value are integers, and there are no blanks.
+    #[inline]
+    pub fn plain_op(&mut self) -> Option<PlainOp> {
+        let text = &self.text.as_bytes()[self.at..];
+        let &[b'[', b'"', code, b'"', b','] = text.first_chunk()? else { return None };
+        let (key, key_length) = plain_int(&text[5..])?;
+        let value_at = 5 + key_length + 1;
+        let (value, value_length) = plain_int(text.get(value_at..)?)?;
+        let end = value_at + value_length;
+        if text[value_at - 1] != b',' || text.get(end) != Some(&b']') {
+            return None;
+        }
+        self.at += end + 1;
+        Some(PlainOp { code, key, value })
     }
 
     /// A number.
@@ -324,6 +356,14 @@ impl<'b> Json<'b> {
         }
         Ok(())
     }
+}
+
+/// The digits at the beginning of a text as JSON writes an integer, without zeros before it, and how many they are.
+#[inline(always)]
+fn plain_int(text: &[u8]) -> Option<(i64, usize)> {
+    let (number, length) = small_decimal(text)?;
+    let is_canonical = length == 1 || text[0] != b'0';
+    i64::try_from(number).ok().filter(|_| is_canonical).map(|int| (int, length))
 }
 
 /// How many bytes of a string stand for themselves.

@@ -8,7 +8,7 @@ use history::{
 };
 
 use super::flat_row::RowReader;
-use super::json::{Json, Number};
+use super::json::{Json, Number, PlainOp};
 use crate::Error;
 use crate::key_cache::KeyCache;
 
@@ -28,10 +28,30 @@ impl OpReader<'_, '_> {
         self.json.expect(b'[', "an array of operations")?;
         let mut is_first = true;
         while self.json.next_item(is_first)? {
-            self.op()?;
+            if !self.plain_op() {
+                self.op()?;
+            }
             is_first = false;
         }
         Ok(())
+    }
+
+    /// Reads a read or a write as most are; says whether it was one.
+    #[inline]
+    fn plain_op(&mut self) -> bool {
+        let start = self.json.position();
+        let Some(PlainOp { code, key, value }) = self.json.plain_op() else { return false };
+        if !matches!(code, b'r' | b'w') {
+            self.json.go_to(start);
+            return false;
+        }
+        let key = self.builder.keys.intern_int(key);
+        let value = self.builder.values.intern_int(value);
+        match code {
+            b'r' => self.builder.read(key, value),
+            _ => self.builder.write(key, value),
+        };
+        true
     }
 
     fn op(&mut self) -> Result<(), Error> {
@@ -308,7 +328,11 @@ impl Json<'_> {
     }
 
     /// An integer that can be stored as a time or a version, or null.
+    #[inline]
     fn optional_int(&mut self) -> Result<Option<i64>, Error> {
+        if let Some(int) = self.small_int() {
+            return Ok(Some(int));
+        }
         if self.eat_word("null") {
             return Ok(None);
         }

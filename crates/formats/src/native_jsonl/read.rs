@@ -8,7 +8,8 @@ use super::flat_row::RowReader;
 use super::json::{Json, Number};
 use super::ops::OpReader;
 use crate::key_cache::KeyCache;
-use crate::source::Block;
+use crate::parts::Parts;
+use crate::source::{Block, line_breaks};
 use crate::{Error, Format, Loaded, ReadOptions, Source, Warning};
 
 const LINE_KINDS: &str =
@@ -23,18 +24,26 @@ pub(crate) fn looks_like(head: &[u8]) -> bool {
 /// Reads native JSON Lines; a last line that was cut off is left out with a warning.
 pub(crate) fn read(source: &mut Source<'_>, _options: &ReadOptions) -> Result<Loaded, Error> {
     let mut reader = Reader::default();
-    let mut warnings = Vec::new();
-    while let Some(block) = source.next_block()? {
-        reader.block(block, &mut warnings)?;
-        source.check_memory(&reader.builder)?;
-    }
+    reader.all(source)?;
     if !reader.has_header {
         return Err(source.error("the header {\"isoscope\":1}", "the end of the file"));
     }
-    warnings.extend(reader.doubt_the_end());
-    let mut loaded = Loaded::new(reader.builder.finish(), Format::Native);
-    loaded.warnings = warnings;
-    Ok(loaded)
+    Ok(reader.finish())
+}
+
+/// Reads a large file on several threads; `None` if it has to be read from beginning to end.
+///
+/// All parts but the first are read without knowing what comes before them. That does not matter for transactions,
+/// which are nearly all lines; a part with a line for which it does is an error, and then there is no answer.
+pub(crate) fn read_parts(parts: &Parts<'_>) -> Option<Loaded> {
+    let readers = parts.read(|source, place| {
+        let mut reader = Reader { has_header: place > 0, is_later_part: place > 0, ..Reader::default() };
+        reader.all(source).map(|()| reader)
+    })?;
+    let mut readers = readers.into_iter();
+    let mut whole = readers.next().filter(|first| first.has_header && first.levels.is_empty())?;
+    readers.try_for_each(|part| whole.join(part))?;
+    Some(whole.finish())
 }
 
 /// Reads lines into a history.
@@ -42,8 +51,14 @@ pub(crate) fn read(source: &mut Source<'_>, _options: &ReadOptions) -> Result<Lo
 pub(super) struct Reader {
     pub(super) builder: Builder,
     pub(super) has_header: bool,
-    /// The recorder said that it would say when it is done, and has not yet.
-    pub(super) is_open: bool,
+    /// Whether these lines are a part of a recording that begins before them.
+    is_later_part: bool,
+    /// Whether the recorder said last that it would say when it is done (true), or that it is done (false).
+    recording: Option<bool>,
+    /// Lines that were read.
+    lines: u64,
+    /// The number of the last line, if it was cut off.
+    torn_line: Option<u64>,
     pub(super) sessions: FxHashMap<u64, SessionId>,
     /// What a reader that follows the recording has to know besides.
     pub(super) followed: Followed,
@@ -93,10 +108,52 @@ impl Reader {
         std::mem::replace(&mut self.builder, next)
     }
 
-    pub(super) fn block(&mut self, block: Block<'_>, warnings: &mut Vec<Warning>) -> Result<(), Error> {
+    /// Whether the recorder said that it would say when it is done, and has not yet.
+    pub(super) fn is_open(&self) -> bool {
+        self.recording == Some(true)
+    }
+
+    /// Reads to the end.
+    fn all(&mut self, source: &mut Source<'_>) -> Result<(), Error> {
+        while let Some(block) = source.next_block()? {
+            self.block(block)?;
+            source.check_memory(&self.builder)?;
+        }
+        self.lines = source.lines();
+        Ok(())
+    }
+
+    /// Appends what a later part of the recording says; `None` if only a reader of the whole can say what it means.
+    fn join(&mut self, part: Self) -> Option<()> {
+        let introduced = part.followed.introduced.iter();
+        if introduced.into_iter().any(|(number, _)| self.sessions.contains_key(number)) {
+            return None;
+        }
+        let mut numbers: Vec<(SessionId, u64)> =
+            part.sessions.iter().map(|(&number, &session)| (session, number)).collect();
+        numbers.sort_unstable();
+        let known: Vec<Option<SessionId>> =
+            numbers.iter().map(|(_, number)| self.sessions.get(number).copied()).collect();
+        let joined = self.builder.join(part.builder, &known).ok()?;
+        self.sessions.extend(numbers.iter().map(|&(_, number)| number).zip(joined.sessions));
+        self.recording = part.recording.or(self.recording);
+        self.torn_line = part.torn_line.map(|line| self.lines + line);
+        self.lines += part.lines;
+        Some(())
+    }
+
+    fn finish(mut self) -> Loaded {
+        let mut warnings: Vec<Warning> = self.torn_line.map(torn_line).into_iter().collect();
+        warnings.extend(self.doubt_the_end());
+        let mut loaded = Loaded::new(self.builder.finish(), Format::Native);
+        loaded.warnings = warnings;
+        loaded
+    }
+
+    pub(super) fn block(&mut self, block: Block<'_>) -> Result<(), Error> {
         let length = match is_torn(block) {
             Some(torn_at) => {
-                warnings.push(torn_line(block, torn_at));
+                self.torn_line = Some(block.first_line + line_breaks(&block.bytes[..torn_at]));
                 torn_at
             }
             None => block.bytes.len(),
@@ -112,6 +169,9 @@ impl Reader {
     }
 
     fn line(&mut self, json: &mut Json<'_>) -> Result<(), Error> {
+        if self.has_header && json.ahead(4) == b"{\"s\"" {
+            return self.transaction(json, json.position());
+        }
         json.skip_blanks();
         if json.peek() == b'\n' {
             return Ok(());
@@ -123,6 +183,9 @@ impl Reader {
             return self.header(json, &first, start);
         }
         match &*first {
+            "initial" | "default" | "default?" if self.is_later_part => {
+                Err(json.error_at(start, "no such line in a later part of a recording"))
+            }
             "isoscope" if self.followed.is_rotated => self.header(json, &first, start),
             "s" | "n" | "l" | "o" | "t" | "ops" => self.transaction(json, start),
             "session" => self.session_line(json),
@@ -145,11 +208,11 @@ impl Reader {
             }
             "recording" => {
                 let at = json.position();
-                self.is_open = match &*json.string("`\"open\"` or `\"closed\"`")? {
-                    "open" => true,
+                self.recording = match &*json.string("`\"open\"` or `\"closed\"`")? {
+                    "open" => Some(true),
                     "closed" => {
                         self.followed.is_closed = true;
-                        false
+                        Some(false)
                     }
                     _ => return Err(json.error_at(at, "`\"open\"` or `\"closed\"`")),
                 };
@@ -168,7 +231,7 @@ impl Reader {
 
     /// A recording that broke off: what its last transactions saw may be of transactions that it does not have.
     fn doubt_the_end(&mut self) -> Option<Warning> {
-        let doubted = if self.is_open { self.builder.doubt_the_end() } else { return None };
+        let doubted = if self.is_open() { self.builder.doubt_the_end() } else { return None };
         let (noun, are) = if doubted == 1 { ("transaction", "is") } else { ("transactions", "are") };
         Some(Warning::new(
             "unfinished-recording",
@@ -206,15 +269,25 @@ impl Reader {
         while let Some(member) = json.next_key(false)? {
             match &*member {
                 "name" if name.is_none() => name = Some(json.name()?),
-                "level" => {
+                "level" if !self.is_later_part => {
                     self.levels.insert(number, level(json)?);
                 }
                 _ => return Err(json.error("no other member than name and level, each once")),
             }
         }
+        match self.introduce(number, name) {
+            Some(_) => Ok(()),
+            None => {
+                let error = json.error_at(start, "the number of a session that did not occur yet");
+                Err(error.with_hint("a session is named before its first transaction"))
+            }
+        }
+    }
+
+    /// A session that a line names before its first transaction; `None` if there was one already.
+    fn introduce(&mut self, number: u64, name: Option<Datum>) -> Option<SessionId> {
         if self.sessions.contains_key(&number) || self.followed.earlier.contains(&number) {
-            let error = json.error_at(start, "the number of a session that did not occur yet");
-            return Err(error.with_hint("a session is named before its first transaction"));
+            return None;
         }
         self.followed.introduced.push((number, name.clone()));
         let session = match name {
@@ -222,7 +295,7 @@ impl Reader {
             None => self.builder.session(),
         };
         self.sessions.insert(number, session);
-        Ok(())
+        Some(session)
     }
 
     fn session(&mut self, number: u64) -> SessionId {
@@ -417,8 +490,7 @@ fn is_torn(block: Block<'_>) -> Option<usize> {
     (!is_whole && !tail.bytes.trim_ascii().is_empty()).then_some(start)
 }
 
-fn torn_line(block: Block<'_>, torn_at: usize) -> Warning {
-    let line = block.first_line + block.bytes[..torn_at].iter().filter(|&&byte| byte == b'\n').count() as u64;
+fn torn_line(line: u64) -> Warning {
     Warning::new(
         "torn-line",
         format!(

@@ -126,6 +126,16 @@ impl FlatRows {
         }
     }
 
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// The place of a row's shape among all shapes.
+    pub fn shape_of(&self, number: u32) -> usize {
+        self.place(number).0 as usize
+    }
+
     /// The names and cells of a row.
     pub fn row(&self, number: u32) -> (&[Datum], &[i64]) {
         let (shape, start) = self.place(number);

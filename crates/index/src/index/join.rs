@@ -9,7 +9,8 @@
 //! A value that one write has, as nearly all do, is kept as the number of that write; only several are a group.
 
 use super::{Index, SourceKind};
-use history::{History, KeyId, ValueId};
+use history::{History, KeyId, TxnId, ValueId};
+use order::parallel;
 
 /// A value with the number of a write or a read.
 type Entry = (ValueId, u32);
@@ -44,22 +45,21 @@ impl ByKey {
     }
 }
 
+/// Keys whose reads meet their writes on one thread.
+const BLOCK: usize = 4096;
+
 impl Index {
     /// Sorts the writes of each key, and finds the source of each read.
     pub(super) fn join(&mut self, history: &History) {
-        let keys = history.keys().len();
-        self.writers = self.writes.iter().map(|write| write.txn).collect();
-        let writes = self.writes.iter().zip(0u32..).map(|(write, number)| (write.key, (write.value, number)));
-        let mut writes = ByKey::new(keys, writes);
-        for key in 0..keys {
-            let range = writes.range(key);
-            writes.entries[range].sort_unstable();
-        }
+        let ((writers, writes), reads) = parallel::join_if(
+            self.reads.len() >= parallel::LARGE,
+            || self.sorted_writes(history),
+            || self.plain_reads(history),
+        );
+        self.writers = writers;
         self.by_value = writes.entries.iter().map(|&(_, write)| write).collect();
-        self.key_start = std::mem::take(&mut writes.start);
-        self.read_source = vec![0; self.reads.len()];
-        self.read_kind = vec![SourceKind::None; self.reads.len()];
-        self.join_plain(history, &writes.entries);
+        self.join_plain(&writes, reads);
+        self.key_start = writes.start;
         self.list_contents(history);
         for number in 0..self.reads.len() {
             let read = self.reads[number];
@@ -69,23 +69,90 @@ impl Index {
         }
     }
 
-    fn join_plain(&mut self, history: &History, writes: &[Entry]) {
+    /// The transaction of each write, and the writes of each key sorted by value.
+    fn sorted_writes(&self, history: &History) -> (Vec<TxnId>, ByKey) {
         let keys = history.keys().len();
-        let reads = self.reads.iter().zip(0u32..).filter(|(read, _)| self.is_plain(history, read));
-        let reads = ByKey::new(keys, reads.map(|(read, number)| (read.key, (read.observed.value(), number))));
+        let writers = self.writes.iter().map(|write| write.txn).collect();
+        let writes = self.writes.iter().zip(0u32..).map(|(write, number)| (write.key, (write.value, number)));
+        let mut writes = ByKey::new(keys, writes);
         for key in 0..keys {
+            let range = writes.range(key);
+            writes.entries[range].sort_unstable();
+        }
+        (writers, writes)
+    }
+
+    /// The reads of each key that can have come from every write of their value.
+    fn plain_reads(&self, history: &History) -> ByKey {
+        let reads = self.reads.iter().zip(0u32..).filter(|(read, _)| self.is_plain(history, read));
+        let reads = reads.map(|(read, number)| (read.key, (read.observed.value(), number)));
+        ByKey::new(history.keys().len(), reads)
+    }
+
+    /// Finds the sources of plain reads, block by block, and writes them down in the order of the reads.
+    fn join_plain(&mut self, writes: &ByKey, mut reads: ByKey) {
+        self.read_source = vec![0; self.reads.len()];
+        self.read_kind = vec![SourceKind::None; self.reads.len()];
+        let mut blocks = Vec::new();
+        let (mut rest, mut passed) = (&mut reads.entries[..], 0);
+        for first_key in (0..reads.start.len() - 1).step_by(BLOCK) {
+            let keys = first_key..(first_key + BLOCK).min(reads.start.len() - 1);
+            let end = reads.start[keys.end] as usize;
+            let (entries, after) = std::mem::take(&mut rest).split_at_mut(end - passed);
+            blocks.push(JoinBlock {
+                keys,
+                starts: &reads.start,
+                entries,
+                kinds: Vec::new(),
+                groups: Vec::new(),
+            });
+            (rest, passed) = (after, end);
+        }
+        for block in parallel::map(blocks, |block: JoinBlock<'_>| block.find_sources(writes)) {
+            let first_group = self.groups.len() as u32;
+            for (&(source, read), &kind) in block.entries.iter().zip(&block.kinds) {
+                let base = if kind == SourceKind::Group { first_group } else { 0 };
+                self.read_source[read as usize] = base + source.0;
+                self.read_kind[read as usize] = kind;
+            }
+            self.groups.extend(block.groups);
+        }
+    }
+}
+
+/// Some keys with their reads.
+struct JoinBlock<'r> {
+    keys: std::ops::Range<usize>,
+    /// Where the reads of each key begin among all.
+    starts: &'r [u32],
+    /// The reads of these keys; a source takes the place of the value.
+    entries: &'r mut [Entry],
+    kinds: Vec<SourceKind>,
+    /// The groups of these keys.
+    groups: Vec<(u32, u32)>,
+}
+
+impl JoinBlock<'_> {
+    fn find_sources(mut self, writes: &ByKey) -> Self {
+        self.kinds.reserve_exact(self.entries.len());
+        for key in self.keys.clone() {
+            let range = writes.range(key);
             let of_key = Joined {
-                first: self.key_start[key],
-                writes: &writes[self.key_start[key] as usize..self.key_start[key + 1] as usize],
+                first: range.start as u32,
+                writes: &writes.entries[range],
                 first_group: self.groups.len() as u32,
             };
             self.groups.extend(of_key.groups());
             let groups = &self.groups[of_key.first_group as usize..];
-            for &(value, read) in &reads.entries[reads.range(key)] {
-                let (kind, source) = of_key.source_of(value, groups);
-                (self.read_kind[read as usize], self.read_source[read as usize]) = (kind, source);
+            let before = self.starts[self.keys.start] as usize;
+            let reads = self.starts[key] as usize - before..self.starts[key + 1] as usize - before;
+            for entry in &mut self.entries[reads] {
+                let (kind, source) = of_key.source_of(entry.0, groups);
+                self.kinds.push(kind);
+                entry.0 = ValueId(source);
             }
         }
+        self
     }
 }
 

@@ -1,0 +1,39 @@
+//! The number of threads changes no verdict, no certificate and no count.
+
+use drive::simulate::{Config, generate, preset};
+use history::History;
+use index::Index;
+use isoscope::{Check, LevelId, with_threads};
+
+/// Large enough that tables are cut into blocks.
+const TRANSACTIONS: u32 = 30_000;
+
+fn history(workload: &str, seed: u64) -> History {
+    let config = preset(workload).expect("a workload");
+    generate(&Config { seed, transactions: TRANSACTIONS, keys: TRANSACTIONS / 4, ..config })
+        .expect("a history")
+}
+
+fn answer(history: &History, level: LevelId, threads: usize) -> String {
+    let index = with_threads(threads, || Index::of(history));
+    let check = Check::new(history).index(&index).level(level).threads(threads);
+    let report = check.run().expect("an answer");
+    let answer = &report.answers[0];
+    format!("{:?} {:?} {:?}", answer.decision, answer.certificate, answer.stats.counts)
+}
+
+#[test]
+fn several_threads_give_the_same_certificate() {
+    for (workload, level) in [
+        ("general", LevelId::SessionSerializable),
+        ("duplicates", LevelId::SessionSerializable),
+        ("blindw-rw", LevelId::StrictSerializable),
+        ("blindw-wr", LevelId::SessionSnapshotIsolation),
+    ] {
+        let history = history(workload, 7);
+        let one = answer(&history, level, 1);
+        for threads in [2, 5] {
+            assert!(answer(&history, level, threads) == one, "{workload}, {level}, {threads} threads");
+        }
+    }
+}
