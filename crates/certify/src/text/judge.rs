@@ -13,7 +13,10 @@
 //! - *steps*: clocks (the last node seen of each session), computed along the order for 64 sessions at a time, so that
 //!   memory does not grow with the number of sessions: O(n k);
 //! - *steps* that clocks cannot follow: see `reach.rs`;
+//! - *what sessions hand on*: see `judge/guarantees.rs`;
 //! - *matrix*: see `matrix.rs`.
+
+mod guarantees;
 
 use super::facts::{Facts, INITIAL, Mask};
 use super::matrix;
@@ -165,6 +168,8 @@ impl<'a> Judge<'a> {
                     let rows = matrix::evaluate(self.facts, witness, rel, None, self.stop)?;
                     matrix::add_hits(self.facts, witness, &rows, of, &mut hits);
                 }
+                Part::SeenInSession => self.seen_in_session(witness, of, &mut hits)?,
+                Part::SessionOfSource => self.session_of_source(witness, of, &mut hits)?,
                 Part::Conflicts => self.conflicts(witness, of, &mut hits)?,
                 Part::Overwritten => self.overwritten(witness, of, &mut hits)?,
                 Part::Before { to_updates } => {
@@ -424,7 +429,8 @@ impl<'a> Judge<'a> {
     ) -> Result<(), Stopped> {
         let writers = self.writers_in_order(witness);
         let sessions = self.sessions();
-        for block in sessions.chunks(BLOCK) {
+        let block_count = sessions.len().div_ceil(BLOCK).max(1);
+        for block in sessions.chunks(sessions.len().div_ceil(block_count).max(1)) {
             let mut clocks = Clocks::new(self.facts, block);
             let mut passed = vec![0u32; self.facts.key_count()];
             for (place, &node) in witness.order.iter().enumerate().skip(1) {
@@ -573,6 +579,10 @@ impl Clocks {
     }
 
     fn join(&mut self, node: u32, before: u32) {
+        // Who has seen a transaction has seen all that it saw.
+        if self.has_seen(node, before) {
+            return;
+        }
         let width = self.width;
         let (node, before) = (node as usize, before as usize);
         let (from, to) = (before * width, node * width);
