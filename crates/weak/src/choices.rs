@@ -26,8 +26,8 @@ use crate::forced;
 use crate::known::Known;
 use crate::paths;
 use crate::sorted::Pairs;
-use sources::Sources;
 use crate::{Options, Outcome};
+use sources::Sources;
 
 /// More possible sources than this in sum are not looked at.
 const MOST_CANDIDATES: usize = 4_000_000;

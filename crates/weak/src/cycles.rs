@@ -22,12 +22,20 @@ const NONE: u32 = u32::MAX;
 /// Cycles through decided pairs; `left` are the nodes that an order was refused for.
 pub(crate) fn of_model(all: &Pairs, decided: &[(u32, u32)], left: &[u32], most: usize) -> Vec<Vec<u32>> {
     let component = all.components();
-    let is_inside =
-        |&&(from, to): &&(u32, u32)| component[from as usize] != NONE && component[from as usize] == component[to as usize];
+    let is_inside = |&&(from, to): &&(u32, u32)| {
+        component[from as usize] != NONE && component[from as usize] == component[to as usize]
+    };
     let starts: Vec<(u32, u32)> = decided.iter().filter(is_inside).copied().collect();
     let node_count = component.len();
     let decided = Pairs::new(node_count, |add| decided.iter().for_each(|&(from, to)| add(from, to)));
-    let mut search = Search { all, decided, component, came: vec![NONE; node_count], cost: vec![NONE; node_count], work: 0 };
+    let mut search = Search {
+        all,
+        decided,
+        component,
+        came: vec![NONE; node_count],
+        cost: vec![NONE; node_count],
+        work: 0,
+    };
     let step = starts.len().div_ceil(most).max(1);
     let mut found: FxHashSet<Vec<u32>> = FxHashSet::default();
     let mut cycles = Vec::new();
@@ -83,7 +91,11 @@ impl Search<'_> {
                     self.cost[next as usize] = reached;
                     self.came[next as usize] = node;
                     met.push(next);
-                    if is_decided { queue.push_back((reached, next)) } else { queue.push_front((reached, next)) }
+                    if is_decided {
+                        queue.push_back((reached, next))
+                    } else {
+                        queue.push_front((reached, next))
+                    }
                 }
             }
         }

@@ -525,7 +525,8 @@ impl<'a> Judge<'a> {
                 && position[earlier[earlier.len() - 1 - FEW_WRITERS] as usize] > source
             {
                 let seen = clocks.last_seen_writers(facts, node, key);
-                seen.filter(|&writer| witness.has(writer) && position[writer as usize] > source).for_each(hit);
+                seen.filter(|&writer| witness.has(writer) && position[writer as usize] > source)
+                    .for_each(hit);
                 continue;
             }
             let mut seen_of = ABSENT;

@@ -235,11 +235,9 @@ impl Plan {
     /// Whether what is visible follows from the sources of reads alone, so that every order gives the same.
     pub fn is_static(&self) -> bool {
         self.parts.iter().all(|part| match part {
-            Part::Earlier
-            | Part::Session
-            | Part::ReadsFrom
-            | Part::SeenInSession
-            | Part::SessionOfSource => true,
+            Part::Earlier | Part::Session | Part::ReadsFrom | Part::SeenInSession | Part::SessionOfSource => {
+                true
+            }
             Part::Conflicts
             | Part::Before { .. }
             | Part::Prefix { .. }
