@@ -485,6 +485,7 @@ impl Builder {
         permute(&mut self.ops.times, &op_rows);
         permute(&mut self.ops.version, &op_rows);
         self.move_failed(&op_rows);
+        self.txns.recorded = rows;
     }
 
     fn move_failed(&mut self, op_rows: &[u32]) {
@@ -529,6 +530,8 @@ mod tests {
         assert!(history.is_failed(OpId(1)) && history.failed_op_count() == 1);
         let labels: Vec<_> = history.txns().map(|txn| history.txn_label(txn)).collect();
         assert_eq!(labels, ["T1", "T3", "T2", "T4"]);
+        let places: Vec<_> = history.txns().map(|txn| history.recorded_place(txn)).collect();
+        assert_eq!(places, [Some(0), Some(2), Some(1), Some(3)]);
         assert_eq!(history.times(crate::TxnId(1)).start(), Some(3));
         assert_eq!(history.session_txns(b).map(|txn| txn.0).collect::<Vec<_>>(), [2, 3]);
         assert_eq!(history.txn_of(OpId(2)), crate::TxnId(2));

@@ -70,6 +70,8 @@ pub(crate) struct TxnColumns {
     pub level: Vec<ValueId>,
     /// One row per transaction, or empty.
     pub times: Vec<[i64; 4]>,
+    /// The place of each transaction in the input, or empty if the input has them session by session.
+    pub recorded: Vec<u32>,
 }
 
 #[derive(Clone, Default, Debug)]
@@ -289,6 +291,13 @@ impl History {
         (name != ValueId::NIL).then(|| self.values.original(name))
     }
 
+    /// The place of a transaction in the input, if the input mixes sessions: recordings are mostly written in the order in
+    /// which transactions ended. It is a hint, no more.
+    #[inline]
+    pub fn recorded_place(&self, txn: TxnId) -> Option<u32> {
+        self.txns.recorded.get(txn.index()).copied()
+    }
+
     /// What the input says of a transaction beside its operations, as it says it.
     pub fn txn_note(&self, txn: TxnId) -> Option<String> {
         let note = self.txns.note.get(txn.index()).filter(|&&note| note != ValueId::NIL)?;
@@ -388,6 +397,7 @@ impl TxnColumns {
             + bytes(&self.first_op)
             + bytes(&self.outcome)
             + bytes(&self.name)
+            + bytes(&self.recorded)
             + bytes(&self.note)
             + bytes(&self.level)
             + bytes(&self.times)

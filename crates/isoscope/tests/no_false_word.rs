@@ -249,3 +249,14 @@ fn an_unknown_append_that_a_later_read_missed_is_not_scheduled_before_it() {
         "#]],
     );
 }
+
+#[test]
+fn an_unknown_writer_does_not_overlap_a_known_later_one() {
+    check(
+        "init m=1 k=9\na: {w(m)=0} unknown\na: {w(m)=0} unknown\na: {r(m)=0 r(k)=9}\nb: {w(k)=5 r(m)=1 w(m)=2}\n",
+        expect![[r#"
+            holds: prefix update-serializable causal update-atomic no-lost-update read-atomic read-committed cut-isolation read-uncommitted
+            violated: session-serializable serializable session-snapshot-isolation snapshot-isolation parallel-si
+        "#]],
+    );
+}

@@ -44,6 +44,7 @@ impl Solver<'_> {
     pub(crate) fn next_decision(&mut self) -> Option<Lit> {
         while let Some(choice) = self.pending.pop() {
             self.is_pending[choice as usize] = false;
+            self.work += u64::from(self.setup.choices[choice as usize].option_count);
             if let Some(lit) = self.decision_for(choice) {
                 // The choice may need more decisions; it is looked at again when this one is made or taken back.
                 return Some(lit);

@@ -212,6 +212,8 @@ pub struct Solver<'s> {
     pub(crate) moved: Vec<u32>,
     pub(crate) seen: Vec<bool>,
     pub(crate) counts: Counts,
+    /// Steps, and options that were looked at.
+    pub(crate) work: u64,
 }
 
 /// What there was when a decision was made.
@@ -256,6 +258,7 @@ impl<'s> Solver<'s> {
             moved: Vec::new(),
             seen: vec![false; vars],
             counts: Counts::default(),
+            work: 0,
             setup,
         }
     }

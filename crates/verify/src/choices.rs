@@ -116,7 +116,12 @@ pub(crate) struct Collect<'s, 'p, 'a> {
 const BYTES_PER_EDGE: usize = 128;
 
 impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
-    pub(crate) fn new(state: &'s Saturation<'p, 'a>, is_saturated: bool, options: &'s Options<'s>) -> Self {
+    pub(crate) fn new(
+        state: &'s Saturation<'p, 'a>,
+        is_saturated: bool,
+        memory_bytes: usize,
+        options: &'s Options<'s>,
+    ) -> Self {
         let choices = Choices {
             setup: Setup::default(),
             meanings: Vec::new(),
@@ -133,7 +138,7 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
             pairs: FxHashMap::default(),
             committed: FxHashMap::default(),
             patience: Patience::new(options.limit),
-            most_edges: options.memory_bytes / 2 / BYTES_PER_EDGE,
+            most_edges: memory_bytes / BYTES_PER_EDGE,
             counted: 0,
         }
     }
@@ -267,7 +272,17 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
             return;
         }
         let shape = self.problem().shape;
-        for other in self.not_earlier(write as u32, final_write.txn, final_write.key) {
+        let mut others = self.not_earlier(write as u32, final_write.txn, final_write.key);
+        if self.problem().status[final_write.txn.index()] == Status::Maybe {
+            // Saturation orders a writer with the known later ones only if both committed.
+            let (reach, install) = (&self.state.reach, shape.install(final_write.txn));
+            let later =
+                self.first_writers(final_write.key, |chain| reach.first(install, chain), final_write.txn);
+            others.extend(later);
+            others.sort_unstable();
+            others.dedup();
+        }
+        for other in others {
             let (from, to) = (shape.commit(final_write.txn), shape.install(other));
             let Versions::Known = self.versions(final_write.txn, other) else { continue };
             let guards: Vec<Lit> =

@@ -27,12 +27,24 @@ const LONG_PATIENCE: usize = 150;
 /// Steps that are given to a history of any size.
 const FEW_STEPS: usize = 20_000;
 
+/// How many attempts of the search over frontiers are made before anything else, after saturation.
+const FIRST_ATTEMPTS: usize = 3;
+
 /// A serial order of all transactions that took part.
 pub(crate) struct Draft {
     steps: Steps,
     order: Vec<u32>,
     /// How many reads are wrong; unknown before the first search.
     pub wrong: Option<usize>,
+    frontier: Frontier,
+}
+
+/// How far the search over frontiers has come.
+enum Frontier {
+    New,
+    Going(Box<frontier::Search>),
+    /// It was not possible, or all attempts were made.
+    Over,
 }
 
 impl Draft {
@@ -51,7 +63,7 @@ impl Draft {
         let mut rest: Vec<u32> = (0..steps.len() as u32).filter(|&step| !is_placed[step as usize]).collect();
         rest.sort_by_key(|&step| (hint(step), step));
         order.extend(rest);
-        Some(Self { steps, order, wrong: None })
+        Some(Self { steps, order, wrong: None, frontier: Frontier::New })
     }
 
     /// Mends the draft before anything is saturated; true if it explains the history.
@@ -60,19 +72,49 @@ impl Draft {
     }
 
     /// Mends the draft, or makes a new one where sessions, keys and values are few; true if it explains the history.
-    pub(crate) fn mend_long(&mut self, problem: &Problem<'_>, options: &Options<'_>) -> Result<bool, Limit> {
-        if options.stages.frontier
-            && let Some(order) = frontier::search(problem, options.seed, options.limit)?
-        {
-            let step_of = self.steps.of_txns(problem.history.txn_count());
-            self.take(order.into_iter().map(|txn| step_of[txn.index()]).collect(), 0);
-            return Ok(true);
+    pub(crate) fn mend_long(&mut self, options: &Options<'_>) -> Result<bool, Limit> {
+        for _ in 0..FIRST_ATTEMPTS {
+            if self.explore(options)? {
+                return Ok(true);
+            }
         }
         // An order that was not worth mending before saturation is not worth it after.
         match options.stages.repair && self.is_mended() {
             true => self.mend(LONG, LONG_PATIENCE, options),
             false => Ok(false),
         }
+    }
+
+    /// Makes every attempt that is left; true if one explains the history.
+    pub(crate) fn explore_all(&mut self, options: &Options<'_>) -> Result<bool, Limit> {
+        while !self.is_explored() {
+            if self.explore(options)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Makes the next attempt of the search over frontiers, if there is one; true if it explains the history.
+    pub(crate) fn explore(&mut self, options: &Options<'_>) -> Result<bool, Limit> {
+        if matches!(self.frontier, Frontier::New) {
+            let search = options.stages.frontier.then(|| frontier::Search::new(&self.steps, options.seed));
+            self.frontier =
+                search.flatten().map_or(Frontier::Over, |search| Frontier::Going(Box::new(search)));
+        }
+        let Frontier::Going(search) = &mut self.frontier else { return Ok(false) };
+        let found = search.attempt(&self.steps, options.limit)?;
+        if search.is_over() {
+            self.frontier = Frontier::Over;
+        }
+        let Some(order) = found else { return Ok(false) };
+        self.take(order, 0);
+        Ok(true)
+    }
+
+    /// Whether no attempt is left.
+    pub(crate) fn is_explored(&self) -> bool {
+        matches!(self.frontier, Frontier::Over)
     }
 
     /// Whether it is more than a guess.

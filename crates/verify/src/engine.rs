@@ -190,14 +190,19 @@ impl Run<'_> {
     ) -> Option<Verdict> {
         let draft = self.draft.as_mut()?;
         let mended = mend(draft);
-        let (wrong, made) = (draft.wrong, draft.certificate(problem));
+        let wrong = draft.wrong;
         self.stats.set("wrong reads", wrong.unwrap_or(0) as u64);
         self.end_stage(stage);
         match mended {
-            Err(limit) => return Some(Verdict::Undecided(limit)),
-            Ok(false) => return None,
-            Ok(true) => {}
+            Err(limit) => Some(Verdict::Undecided(limit)),
+            Ok(false) => None,
+            Ok(true) => self.accept_draft(problem),
         }
+    }
+
+    /// The draft as the answer, if the checker takes it.
+    fn accept_draft(&mut self, problem: &Problem<'_>) -> Option<Verdict> {
+        let made = self.draft.as_ref()?.certificate(problem);
         let is_right = certify::check(problem.history, problem.level, &made).is_ok();
         debug_assert!(is_right || !has_certificates(problem), "the order explains nothing");
         self.end_stage("check");
@@ -227,7 +232,8 @@ impl Run<'_> {
             return verdict;
         }
         if !problem.has_room_for_candidates(options.memory_bytes / 2) {
-            let found = self.mend(problem, "frontier", |draft| draft.mend_long(problem, options));
+            let found = self.mend(problem, "frontier", |draft| draft.mend_long(options));
+            let found = found.or_else(|| self.mend(problem, "frontier", |draft| draft.explore_all(options)));
             return found.unwrap_or(Verdict::Undecided(Limit::Memory));
         }
         self.saturate_and_search(problem, known, timeline)
@@ -299,7 +305,7 @@ impl Run<'_> {
         }
         let options = self.options;
         let problem = &*state.problem;
-        let found = self.mend(problem, "frontier", |draft| draft.mend_long(problem, options));
+        let found = self.mend(problem, "frontier", |draft| draft.mend_long(options));
         found.unwrap_or_else(|| self.search(&mut state))
     }
 
@@ -324,11 +330,28 @@ impl Run<'_> {
         result
     }
 
+    /// Collects the choices. If they are many, every attempt to do without them comes first.
+    fn collect(&mut self, state: &Saturation<'_, '_>) -> Result<Choices, Verdict> {
+        let (options, most) = (self.options, self.options.memory_bytes / 2);
+        let collect = |bytes| Collect::new(state, options.stages.saturate, bytes, options).run();
+        let collected = match self.draft.as_ref().is_some_and(|draft| !draft.is_explored()) {
+            true => collect(MODEST_BYTES.min(most)),
+            false => collect(most),
+        };
+        match collected {
+            Err(Limit::Memory) => {}
+            collected => return collected.map_err(Verdict::Undecided),
+        }
+        match self.mend(state.problem, "frontier", |draft| draft.explore_all(options)) {
+            Some(verdict) => Err(verdict),
+            None => collect(most).map_err(Verdict::Undecided),
+        }
+    }
+
     fn search(&mut self, state: &mut Saturation<'_, '_>) -> Verdict {
-        let collect = Collect::new(state, self.options.stages.saturate, self.options);
-        let choices = match collect.run() {
+        let choices = match self.collect(state) {
             Ok(choices) => choices,
-            Err(limit) => return Verdict::Undecided(limit),
+            Err(verdict) => return verdict,
         };
         for &(from, to, reason) in &choices.known {
             state.known.add(from, to, reason);
@@ -336,7 +359,8 @@ impl Run<'_> {
         self.stats.set("undecided pairs", choices.undecided_pairs);
         self.stats.set("undecided reads", choices.undecided_reads);
         self.end_stage("collect");
-        let hints = self.draft.take().filter(Draft::is_mended).map(|draft| draft.hints(state.problem));
+        let mended = self.draft.as_ref().filter(|draft| draft.is_mended());
+        let hints = mended.map(|draft| draft.hints(state.problem));
         let order = match (&hints, self.options.stages.guess) {
             (Some(hints), true) => guess::by_hints(&state.known, hints),
             (_, use_hints) => guess::guess(state.problem, &state.known, use_hints),
@@ -352,17 +376,15 @@ impl Run<'_> {
         let guessed_wrong = solver.violated_count();
         self.stats.set("guessed wrong", guessed_wrong);
         self.end_stage("guess");
-        let (mut reached, mut split) = (None, None);
-        let mut stop = || {
-            reached = (self.options.limit)();
-            reached.is_some()
-        };
+        let mut split = None;
+        let mut turns = Turns::new(self.draft.as_mut(), self.options);
         let mut rank = || {
             let found = stages.components.then(|| components::split(&state.known, &choices.setup))?;
             split = Some((found.count, found.largest));
             Some(found.ranks)
         };
-        let answer = solver.search(&mut stop, &mut rank);
+        let answer = solver.search(&mut || turns.stop(), &mut rank);
+        let stopped = turns.stopped;
         if let Some((count, largest)) = split {
             self.stats.set("components", count);
             self.stats.set("largest component", largest);
@@ -374,7 +396,10 @@ impl Run<'_> {
         self.end_stage("search");
         let verdict = match answer {
             solve::Answer::Satisfied => Verdict::Holds(accepted(state.problem, &choices, &solver)),
-            solve::Answer::Stopped => Verdict::Undecided(reached.unwrap_or(Limit::Interrupt)),
+            solve::Answer::Stopped => match stopped {
+                Some(Stopped::Limit(limit)) => Verdict::Undecided(limit),
+                _ => self.accept_draft(state.problem).unwrap_or(Verdict::Undecided(Limit::Interrupt)),
+            },
             solve::Answer::Contradiction => {
                 let proof = solver.proof();
                 Verdict::Violated(with_evidence(state, |builder| builder.refutation(&choices, &proof)))
@@ -382,6 +407,49 @@ impl Run<'_> {
         };
         self.end_stage("prove");
         verdict
+    }
+}
+
+/// The search that decides choices finds contradictions, the one over frontiers finds orders: they take turns.
+struct Turns<'t> {
+    draft: Option<&'t mut Draft>,
+    options: &'t Options<'t>,
+    /// How often the first search asked, and how often it does until the next turn of the other.
+    asked: u64,
+    next: u64,
+    stopped: Option<Stopped>,
+}
+
+/// What ended a search over choices.
+#[derive(Clone, Copy)]
+enum Stopped {
+    Limit(Limit),
+    /// The other search found an order.
+    Found,
+}
+
+/// How often the search over choices asks whether to stop before the first turn of the other.
+const FIRST_TURN: u64 = 256;
+
+impl<'t> Turns<'t> {
+    fn new(draft: Option<&'t mut Draft>, options: &'t Options<'t>) -> Self {
+        Self { draft, options, asked: 0, next: FIRST_TURN, stopped: None }
+    }
+
+    /// Whether the search over choices is to stop.
+    fn stop(&mut self) -> bool {
+        self.asked += 1;
+        self.stopped = (self.options.limit)().map(Stopped::Limit);
+        if self.stopped.is_none() && self.asked >= self.next {
+            // The attempts become longer too.
+            self.next += self.next / 4;
+            self.stopped = match self.draft.as_mut().map(|draft| draft.explore(self.options)) {
+                Some(Ok(true)) => Some(Stopped::Found),
+                Some(Err(limit)) => Some(Stopped::Limit(limit)),
+                _ => None,
+            };
+        }
+        self.stopped.is_some()
     }
 }
 
@@ -413,6 +481,9 @@ fn has_many_sources(problem: &Problem<'_>) -> bool {
     problem.source_count() >= MANY_SOURCES * FEW_SOURCES * problem.source.len()
         && problem.history.session_count() <= cover::CHAIN_LIMIT
 }
+
+/// What choices may take while there are other ways to find an order.
+const MODEST_BYTES: usize = 128 << 20;
 
 /// How many possible sources are few.
 const FEW_SOURCES: usize = 4;

@@ -6,9 +6,9 @@
 //! while a read is still to come that can see it nowhere else. For the levels with a begin and a commit, a transaction
 //! begins and commits at once where that can be; if nothing else can come, one begins alone.
 //!
-//! Where the recording has times, the first attempt takes the writer that asked to commit first instead, and transactions
-//! of unknown outcome in their turn. That replays a database that ran writers one after the other: each holds its lock
-//! when it asks to commit.
+//! Where the recording suggests an order, the first attempt follows it instead: with times it takes the writer that asked to
+//! commit first, without the one that was recorded first, and transactions of unknown outcome in their turn. That replays
+//! a database that ran writers one after the other: each holds its lock when it asks to commit.
 //!
 //! If every transaction comes, the order explains the history, and is checked as a certificate is. If none can come, the
 //! attempt ends there: it costs what it ran. Where nothing else can come, a transaction of unknown outcome runs if it can;
@@ -40,8 +40,7 @@ use crate::options::Limit;
 use crate::problem::{INITIAL, Problem, Status};
 use crate::time::Timeline;
 use crate::{guess, time};
-use insert::GAP;
-pub(crate) use insert::Past;
+use insert::{GAP, Past};
 use lists::Lists;
 
 /// How many writers are compared at a step.
@@ -95,11 +94,11 @@ pub(crate) fn explain(
     let mut best = Ran { left: problem.history.txn_count(), order: Vec::new() };
     let is_serial = problem.shape.core == Core::Serializable;
     // First one transaction after the other, which is right at every level; then with begins apart from commits.
-    for (follows_times, may_split) in [(true, false), (false, false), (false, true)] {
-        if (follows_times && !problem.history.has_times()) || (may_split && is_serial) {
+    for (follows_recording, may_split) in [(true, false), (false, false), (false, true)] {
+        if (follows_recording && !guess::is_recorded(problem)) || (may_split && is_serial) {
             continue;
         }
-        let mut schedule = Schedule::new(problem, known, timeline, follows_times);
+        let mut schedule = Schedule::new(problem, known, timeline, follows_recording);
         schedule.may_split = may_split;
         if schedule.run(limit)? {
             return Ok(Ok(schedule.certificate()));
@@ -125,7 +124,7 @@ struct Schedule<'s, 'a> {
     /// Whether a transaction may begin without committing at once.
     may_split: bool,
     /// Whether transactions come in the order in which they asked to commit, where they can, those of unknown outcome too.
-    follows_times: bool,
+    follows_recording: bool,
     /// For each transaction how many were left when a place for it was looked for in vain.
     tried_with: Vec<usize>,
     /// The order so far, if transactions were put back into it.
@@ -161,7 +160,7 @@ impl<'s, 'a> Schedule<'s, 'a> {
         problem: &'s Problem<'a>,
         known: &KnownGraph,
         timeline: &'s Timeline,
-        follows_times: bool,
+        follows_recording: bool,
     ) -> Self {
         let txn_count = problem.history.txn_count();
         let keys = problem.history.keys().len();
@@ -172,10 +171,10 @@ impl<'s, 'a> Schedule<'s, 'a> {
             floor: vec![0; successors.node_count()],
             successors,
             may_split: false,
-            follows_times,
+            follows_recording,
             past: None,
             tried_with: vec![usize::MAX; txn_count],
-            hints: match follows_times {
+            hints: match follows_recording {
                 true => guess::request_hints(problem),
                 false => guess::hints(problem),
             },
@@ -208,7 +207,7 @@ impl<'s, 'a> Schedule<'s, 'a> {
         for txn in problem.history.txns() {
             match problem.status[txn.index()] {
                 Status::In => self.left += 1,
-                Status::Maybe if self.follows_times => {
+                Status::Maybe if self.follows_recording => {
                     self.count_copies(txn, 1);
                     continue;
                 }
@@ -248,7 +247,7 @@ impl<'s, 'a> Schedule<'s, 'a> {
                 return Err(limit);
             }
             let is_going_on = self.left > 0
-                && ((self.follows_times && self.take_an_early_unknown())
+                && ((self.follows_recording && self.take_an_early_unknown())
                     || self.take_a_writer()
                     || self.begin_one()
                     || self.take_an_unknown()
@@ -367,7 +366,7 @@ impl<'s, 'a> Schedule<'s, 'a> {
         let candidates: Vec<(u64, u32)> = self.ready.iter().take(LOOKED_AT).copied().collect();
         for (number, (hint, txn)) in candidates.into_iter().enumerate() {
             let is_enough = number >= ENOUGH && best.is_some_and(|(least, ..)| least <= 0);
-            if is_enough || (self.follows_times && best.is_some()) {
+            if is_enough || (self.follows_recording && best.is_some()) {
                 break;
             }
             match self.cost(TxnId(txn)) {
@@ -566,7 +565,7 @@ impl<'s, 'a> Schedule<'s, 'a> {
     /// The writes of a transaction take effect: transactions that waited for one of its values are tried again.
     fn write(&mut self, txn: TxnId) {
         let index = self.problem.index;
-        if self.follows_times || self.problem.is_in(txn) {
+        if self.follows_recording || self.problem.is_in(txn) {
             self.count_copies(txn, -1);
         }
         let mut woken = Vec::new();
@@ -704,7 +703,7 @@ impl<'s, 'a> Schedule<'s, 'a> {
         let txn = TxnId(txn);
         let shape = self.problem.shape;
         self.place[txn.index()] = Place::Done;
-        if self.follows_times {
+        if self.follows_recording {
             self.count_copies(txn, -1);
         }
         self.finish(shape.begin(txn), self.floor[shape.begin(txn) as usize]);

@@ -41,11 +41,13 @@ pub(crate) struct Steps {
     /// For each transaction where its accesses begin, and where the last one's end.
     start: Vec<u32>,
     pub key_count: usize,
+    /// How many values are read; those that no read can have seen are numbered behind them.
+    pub value_count: usize,
 }
 
 impl Steps {
     /// `None` where a serial order of values is not all there is to explain: unknown outcomes, recorded versions, deleted
-    /// rows, and keys that a transaction read twice.
+    /// rows, and keys of which a transaction read two values.
     pub(crate) fn of(problem: &Problem<'_>) -> Option<Self> {
         let (history, index) = (problem.history, problem.index);
         let is_plain = index.selected_groups().len() == 0 && index.version_order().is_empty();
@@ -59,6 +61,7 @@ impl Steps {
             accesses: Vec::with_capacity(index.reads().len() + index.writes().len()),
             start: vec![0],
             key_count: history.keys().len(),
+            value_count: 0,
         };
         let classes = Classes::of(index);
         steps.add_rows(problem, &classes).then_some(())?;
@@ -87,16 +90,21 @@ impl Steps {
         true
     }
 
-    /// Adds a transaction; false if it read a key twice.
+    /// Adds a transaction; false if it read two values of a key.
     fn add(&mut self, problem: &Problem<'_>, classes: &Classes, txn: TxnId) -> bool {
         let index = problem.index;
         let (step, first) = (self.txns.len() as u32, self.accesses.len());
         for read in index.reads_of(txn) {
             let key = index.reads()[read].key.0;
-            if self.accesses[first..].iter().any(|access| access.key == key) {
-                return false;
-            }
             let (read, initial) = (classes.of_read(read), index.sources(read).initial);
+            match self.accesses[first..].iter_mut().find(|access| access.key == key) {
+                Some(known) if known.read == read => {
+                    known.initial &= initial;
+                    continue;
+                }
+                Some(_) => return false,
+                None => {}
+            }
             self.accesses.push(Access { step, key, read, initial, write: NONE });
         }
         for write in index.writes_of(txn) {
@@ -127,6 +135,7 @@ impl Steps {
             }
             access.read = *number;
         }
+        self.value_count = count as usize;
         for access in self.accesses.iter_mut().filter(|access| access.write != NONE) {
             access.write = match number_of[access.write as usize] {
                 NONE => count + access.key,

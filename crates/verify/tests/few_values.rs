@@ -18,23 +18,27 @@ impl Random {
 }
 
 /// A serial run of transactions of a read and a write on keys with three values. In the middle come the operations of
-/// some more transactions, each in a session of its own.
+/// some more transactions, each in a session of its own. It is written session by session, so that the order of the
+/// recording says nothing.
 fn serial_run(seed: u64, sessions: usize, txns: usize, keys: usize, planted: &[&str]) -> History {
     let mut random = Random(seed);
     let mut store = vec![0; keys];
     let mut text = "{\"isoscope\":1}\n{\"default\":0}\n".to_owned();
+    let mut lines = vec![String::new(); sessions + planted.len()];
     for number in 0..sessions * txns {
         if number == sessions * txns / 2 {
             for (place, ops) in planted.iter().enumerate() {
-                let _ = writeln!(text, "{{\"s\":{},\"ops\":[{ops}],\"o\":\"c\"}}", sessions + place);
+                let session = sessions + place;
+                let _ = writeln!(lines[session], "{{\"s\":{session},\"ops\":[{ops}],\"o\":\"c\"}}");
             }
         }
         let (session, read, written) = (random.below(sessions), random.below(keys), random.below(keys));
         let seen = store[read];
         store[written] = 1 + random.below(3);
         let ops = format!("[\"r\",{read},{seen}],[\"w\",{written},{}]", store[written]);
-        let _ = writeln!(text, "{{\"s\":{session},\"ops\":[{ops}],\"o\":\"c\"}}");
+        let _ = writeln!(lines[session], "{{\"s\":{session},\"ops\":[{ops}],\"o\":\"c\"}}");
     }
+    text.extend(lines);
     let options = formats::ReadOptions::default();
     formats::read_bytes("a serial run", text.as_bytes(), &options).expect("a history").history
 }

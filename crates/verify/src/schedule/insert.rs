@@ -35,29 +35,22 @@ impl Events {
 }
 
 /// The order so far, in which transactions find a place.
-pub(crate) struct Past {
+pub(super) struct Past {
     txns: BTreeMap<u64, TxnId>,
     keys: Vec<Events>,
 }
 
 impl Past {
     /// No transaction came yet.
-    pub(crate) fn new(key_count: usize) -> Self {
+    pub(super) fn new(key_count: usize) -> Self {
         Self { txns: BTreeMap::new(), keys: vec![Events::default(); key_count] }
     }
 
     /// Adds a transaction behind all others; gives its label.
-    pub(crate) fn push(&mut self, problem: &Problem<'_>, txn: TxnId) -> u64 {
+    pub(super) fn push(&mut self, problem: &Problem<'_>, txn: TxnId) -> u64 {
         let last = self.txns.last_key_value().map_or(0, |(&label, _)| label);
         self.put(problem, txn, last + GAP);
         last + GAP
-    }
-
-    /// Adds a transaction behind all others if its reads see what is there; gives its label.
-    pub(crate) fn append(&mut self, problem: &Problem<'_>, classes: &Classes, txn: TxnId) -> Option<u64> {
-        let last = self.txns.last_key_value().map_or(0, |(&label, _)| label);
-        let fits = self.fitting(problem, classes, txn, last) == Some(last);
-        fits.then(|| self.push(problem, txn))
     }
 
     fn put(&mut self, problem: &Problem<'_>, txn: TxnId, label: u64) {
@@ -74,7 +67,7 @@ impl Past {
 
     /// Puts a transaction into the order behind a label, if it has a place there that is found with so many tries; gives
     /// its label.
-    pub(crate) fn insert(
+    pub(super) fn insert(
         &mut self,
         problem: &Problem<'_>,
         classes: &Classes,
@@ -146,7 +139,7 @@ impl Past {
     }
 
     /// The transactions in their order.
-    pub(crate) fn order(&self) -> impl Iterator<Item = TxnId> + '_ {
+    pub(super) fn order(&self) -> impl Iterator<Item = TxnId> + '_ {
         self.txns.values().copied()
     }
 }
