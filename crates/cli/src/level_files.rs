@@ -98,3 +98,17 @@ pub fn read(name: &str) -> Result<Vec<spec::Level>, Failure> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::further;
+
+    /// A run whose promise has a text that is not found would be judged by nothing.
+    #[test]
+    fn texts_that_are_promised_are_in_the_library() {
+        for product in ["MySQL", "MariaDB"] {
+            let promise = ::run::promises::promise(product, "repeatable-read").unwrap();
+            assert!(further(promise.name()).is_some(), "{product}");
+        }
+    }
+}

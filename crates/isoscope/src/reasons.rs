@@ -298,6 +298,12 @@ impl Teller<'_> {
             Part::Steps(_) => {
                 format!("sessions, reads and overwrites lead from {writer_name} to {reader_name}")
             }
+            Part::SeenInSession => {
+                format!("an earlier transaction of the session of {reader_name} had read from it")
+            }
+            Part::SessionOfSource => {
+                format!("{reader_name} read from a later transaction of the session of {writer_name}")
+            }
             Part::Matrix(_) => "by the text of the level".to_owned(),
         }
     }

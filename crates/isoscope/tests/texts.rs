@@ -127,3 +127,11 @@ fn a_cycle_of_reads_is_found_at_every_level_with_reads_in_its_order() {
     "#]],
     );
 }
+
+/// A transaction of unknown outcome comes before the next one of its session, though nothing else is known of it.
+#[test]
+fn an_unknown_transaction_keeps_its_place_in_its_session() {
+    let history = isoscope::parse("a: r(x)=1 w(x)=1\na: r(x)=0\nb: w(x)=0 unknown\nb: w(x)=1\n").unwrap();
+    let report = Check::new(&history).level(LevelId::UpdateAtomic).run().unwrap();
+    assert_eq!(report.answers[0].decision, isoscope::Decision::Violated);
+}

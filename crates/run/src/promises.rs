@@ -10,6 +10,8 @@ use levels::LevelId;
 pub struct Promise {
     /// The level that is promised.
     pub level: LevelId,
+    /// A level outside the lattice that is promised beyond it, by its name in the standard library.
+    pub text: Option<&'static str>,
     /// A stronger level that is known to hold on a single node.
     pub expected: Option<LevelId>,
     /// Where the vendor says so.
@@ -66,11 +68,17 @@ const NOT_SNAPSHOT_UNLESS_ASKED: &str = "plain reads see one snapshot, but UPDAT
                                          innodb_snapshot_isolation is on (from 11.6.2 on it is unless switched off)";
 
 const fn entry(product: &'static str, setting: &'static str, level: LevelId, source: &'static str) -> Entry {
-    Entry { product, setting, promise: Promise { level, expected: None, source, remark: None } }
+    Entry { product, setting, promise: Promise { level, text: None, expected: None, source, remark: None } }
 }
 
 const fn expecting(mut entry: Entry, level: LevelId) -> Entry {
     entry.promise.expected = Some(level);
+    entry
+}
+
+/// Adya's PL-2: every read is of a transaction that committed, and reads do not lead in a circle.
+const fn reading_committed(mut entry: Entry) -> Entry {
+    entry.promise.text = Some("pl-2");
     entry
 }
 
@@ -80,6 +88,13 @@ const fn remarking(mut entry: Entry, remark: &'static str) -> Entry {
 }
 
 const STRICT: LevelId = LevelId::StrictSerializable;
+
+impl Promise {
+    /// The name of the level that a run is judged by.
+    pub fn name(&self) -> &'static str {
+        self.text.unwrap_or(self.level.name())
+    }
+}
 
 /// All promises. A setting named `*` is any setting of the product.
 const ENTRIES: [Entry; 22] = [
@@ -97,12 +112,15 @@ const ENTRIES: [Entry; 22] = [
         "PostgreSQL gives read committed instead",
     ),
     expecting(entry("MySQL", "serializable", LevelId::Serializable, MYSQL), STRICT),
-    remarking(entry("MySQL", "repeatable-read", LevelId::ReadUncommitted, MYSQL_READS), NOT_SNAPSHOT),
+    remarking(
+        reading_committed(entry("MySQL", "repeatable-read", LevelId::ReadUncommitted, MYSQL_READS)),
+        NOT_SNAPSHOT,
+    ),
     entry("MySQL", "read-committed", LevelId::ReadCommitted, MYSQL),
     entry("MySQL", "read-uncommitted", LevelId::ReadUncommitted, MYSQL),
     expecting(entry("MariaDB", "serializable", LevelId::Serializable, MARIADB), STRICT),
     remarking(
-        entry("MariaDB", "repeatable-read", LevelId::ReadUncommitted, MARIADB),
+        reading_committed(entry("MariaDB", "repeatable-read", LevelId::ReadUncommitted, MARIADB)),
         NOT_SNAPSHOT_UNLESS_ASKED,
     ),
     entry("MariaDB", "read-committed", LevelId::ReadCommitted, MARIADB),
@@ -133,6 +151,7 @@ pub fn promise(product: &str, setting: &str) -> Option<Promise> {
 fn simulated(setting: &str) -> Option<Promise> {
     Some(Promise {
         level: databases::simulated_promise(setting)?,
+        text: None,
         expected: None,
         source: "isoscope's simulated store, crates/drive",
         remark: None,
@@ -151,7 +170,7 @@ mod tests {
         assert_eq!(promise("PostgreSQL", "nonsense"), None);
         for product in ["MySQL", "MariaDB"] {
             let promise = promise(product, "repeatable-read").unwrap();
-            assert_eq!(promise.level, LevelId::ReadUncommitted);
+            assert_eq!(promise.name(), "pl-2");
             assert!(promise.remark.unwrap().contains("lost updates are not prevented"));
         }
     }

@@ -65,7 +65,7 @@ impl<'j> Job<'j> {
     ) -> std::io::Result<SessionRecorder> {
         let product = self.database.describe().product;
         match promise(&product, &self.setting_of(session).name) {
-            Some(promise) => recorder.session_at(name, promise.level.name()),
+            Some(promise) => recorder.session_at(name, promise.name()),
             None => recorder.session(name),
         }
     }

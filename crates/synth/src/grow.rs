@@ -53,10 +53,27 @@ impl Bounds {
 
 /// The smallest history that answers a problem within bounds, with the evidence.
 pub fn synth(problem: &Problem<'_>, bounds: Bounds) -> Outcome {
+    synth_telling(problem, bounds, &mut |_| {})
+}
+
+/// The same; `tell` hears of every history that is smaller than those before it, so that the last one is known when a limit
+/// ends the search for a smaller one.
+pub fn synth_telling(problem: &Problem<'_>, bounds: Bounds, tell: &mut dyn FnMut(&Found)) -> Outcome {
+    match first(problem, bounds) {
+        Outcome::Found(found) => {
+            tell(&found);
+            Outcome::Found(Box::new(smallest(problem, bounds, *found, tell)))
+        }
+        none => none,
+    }
+}
+
+/// The first history that answers a problem, of the fewest transactions but with any number of objects and operations.
+pub fn first(problem: &Problem<'_>, bounds: Bounds) -> Outcome {
     let mut none = None;
     for scope in bounds.scopes() {
         match Search::new(problem, scope).outcome() {
-            Outcome::Found(found) => return Outcome::Found(Box::new(smallest(problem, bounds, *found))),
+            found @ Outcome::Found(_) => return found,
             Outcome::None(within) => none = Some(within),
         }
     }
@@ -64,7 +81,7 @@ pub fn synth(problem: &Problem<'_>, bounds: Bounds) -> Outcome {
     Outcome::None(none.unwrap_or(NoneWithin { scope: empty, effort: Default::default(), proof: None }))
 }
 
-fn smallest(problem: &Problem<'_>, bounds: Bounds, found: Found) -> Found {
+fn smallest(problem: &Problem<'_>, bounds: Bounds, found: Found, tell: &mut dyn FnMut(&Found)) -> Found {
     let least = if bounds.objects.is_none() { 1 } else { found.scope.objects };
     let scopes = (least..=found.scope.objects).map(|objects| Scope { objects, ..found.scope });
     for scope in scopes {
@@ -72,11 +89,13 @@ fn smallest(problem: &Problem<'_>, bounds: Bounds, found: Found) -> Found {
         let mut best = None;
         while let Some(history) = search.next() {
             let operations: usize = history.txns.iter().map(|txn| txn.reads.len() + txn.writes.len()).sum();
-            best = Some(history);
+            let smaller = evidence(problem, history, scope, search.effort());
+            tell(&smaller);
+            best = Some(smaller);
             search.limit_operations(operations - 1);
         }
-        if let Some(history) = best {
-            return evidence(problem, history, scope, search.effort());
+        if let Some(smallest) = best {
+            return Found { effort: search.effort(), ..smallest };
         }
     }
     found

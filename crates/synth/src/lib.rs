@@ -36,7 +36,7 @@ mod unknown;
 
 pub use compare::{Comparison, Matrix, Relation, compare, matrix};
 pub use enumerate::{All, all};
-pub use grow::{Bounds, MOST_OBJECTS, MOST_TXNS, synth};
+pub use grow::{Bounds, MOST_OBJECTS, MOST_TXNS, first, synth, synth_telling};
 pub use hasse::Hasse;
 pub use problem::{Effort, Found, NoneWithin, Options, Outcome, Problem, Scope, ScopeProof, Sessions};
 

@@ -77,9 +77,10 @@ impl<'p> Search<'p> {
         (level.framework != Framework::History).then_some(witness)
     }
 
-    /// Without blind writes, and if some allowed level lets conflicting writers see one another, every writer of an
-    /// object read the version before its own; so all orders that contain reads-from order the versions alike. This
-    /// follows from the rest, and the solver would find it out again and again.
+    /// Without blind writes, and if some allowed level lets conflicting writers see one another, or the writer whose
+    /// version they overwrite, every writer of an object read the version before its own; so reads lead from each version
+    /// to all later ones, and all orders that contain reads-from order the versions alike. This follows from the rest,
+    /// and the solver would find it out again and again.
     fn order_versions(&mut self, witnesses: &[(&Level, Witness)]) {
         let contains_reads = |level: &Level| contains_part(&level.order, &Rel::Base(Base::ReadsFrom));
         let is_chained =
@@ -90,6 +91,12 @@ impl<'p> Search<'p> {
         let along: Vec<&Witness> =
             witnesses.iter().filter(|(level, _)| contains_reads(level)).map(|(_, witness)| witness).collect();
         let Some((first, others)) = along.split_first() else { return };
+        let reads = Rel::Closure(Box::new(Rel::Base(Base::ReadsFrom)));
+        let leads = self.encoder.pairs(&reads, &first.before);
+        for (a, b) in pairs_of(self.scope.txns + 1).filter(|&(a, b)| a > 0 && b > 0) {
+            let conflict = self.encoder.unknown.conflict[a][b];
+            self.encoder.require_any(&[!conflict, !first.before[a][b], leads[a][b]]);
+        }
         for other in others {
             for (a, b) in pairs_of(self.scope.txns + 1) {
                 let conflict = self.encoder.unknown.conflict[a][b];
@@ -292,8 +299,15 @@ fn shows_conflicts(rel: &Rel) -> bool {
     match rel {
         Rel::Closure(inner) => shows_conflicts(inner),
         Rel::Join(prefix, seen) => **prefix == Rel::Base(Base::Before).optional() && shows_conflicts(seen),
-        rel => contains_part(rel, &in_conflict) || *rel == Rel::Base(Base::Before),
+        rel => contains_part(rel, &in_conflict) || *rel == Rel::Base(Base::Before) || shows_overwritten(rel),
     }
+}
+
+/// Whether a relation contains, for every writer of an object, the writer whose version it overwrites.
+fn shows_overwritten(rel: &Rel) -> bool {
+    let Some(shipped) = spec::library::level("no-lost-update") else { return false };
+    let Some(Rel::Union(_, overwrites)) = shipped.normal_form(true).visible else { return false };
+    contains_part(rel, &overwrites)
 }
 
 fn is_part(less: &Rel, more: &Rel) -> bool {

@@ -198,3 +198,13 @@ fn session_order_may_be_partial() {
         assert!(!is_found(&problem(forbid, allow, options), scope(4, 2, 5)));
     }
 }
+
+/// Without blind writes a transaction that loses no update read the version before its own, so reads lead from each
+/// version to all later ones.
+#[test]
+fn versions_are_a_chain_of_reads_where_no_update_is_lost() {
+    let options = Options { blind_writes: false, ..Options::default() };
+    assert!(!is_found(&problem("causal,no-lost-update", "parallel-si", options), scope(8, 3, 9)));
+    assert!(!is_found(&problem("prefix,no-lost-update", "update-atomic", options), scope(8, 3, 9)));
+    assert!(is_found(&problem("causal,no-lost-update", "prefix", options), scope(4, 2, 5)));
+}

@@ -4,16 +4,33 @@ mod common;
 
 use common::level;
 use expect_test::expect;
-use isoscope_synth::{Bounds, Hasse, Options, matrix};
+use isoscope_synth::{Bounds, Hasse, Matrix, Options, matrix};
+use levels::LevelId;
 
 fn lines(names: &[&str], bounds: Bounds) -> String {
     let levels: Vec<_> = names.iter().map(|name| level(name)).collect();
-    let hasse = Hasse::new(&matrix(&levels, Options::default(), bounds));
+    let compared = matrix(&levels, Options::default(), bounds);
+    agrees_with_the_data(&compared);
+    let hasse = Hasse::new(&compared);
     let name = |number: usize| hasse.boxes[number].join(" = ");
     let mut lines: Vec<String> =
         hasse.edges.iter().map(|&(from, to)| format!("{} > {}", name(from), name(to))).collect();
     lines.sort_unstable();
     lines.join("\n")
+}
+
+/// The implications that `check` uses to answer for one level by another are those that synthesis finds.
+#[track_caller]
+fn agrees_with_the_data(compared: &Matrix) {
+    let shipped: Vec<Option<LevelId>> = compared.names.iter().map(|name| name.parse().ok()).collect();
+    for (a, strong) in shipped.iter().enumerate() {
+        for (b, weak) in shipped.iter().enumerate() {
+            if let (Some(strong), Some(weak)) = (strong, weak) {
+                let expected = strong == weak || strong.implies(*weak);
+                assert_eq!(compared.implies(a, b) || a == b, expected, "{strong} and {weak}");
+            }
+        }
+    }
 }
 
 #[test]

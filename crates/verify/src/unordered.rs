@@ -24,7 +24,11 @@
 //!
 //! What did not pay: as many more contradictions as one for 200 transactions, with as many cycles, which took longer to
 //! find than it saved; also going on after reads that lost all their sources, since their derivations take seconds to
-//! write; doubting ever more stretches of each derivation, which takes thousands out for nothing.
+//! write; doubting ever more stretches of each derivation, which takes thousands out for nothing. Two further attempts at
+//! 100,000 transactions with unique values and blind writes on 10,000 keys from a store at read-committed (40 s do not
+//! decide it): a closure without sessions of windows of 1,000 and 8,000 transactions found no contradiction in any of
+//! them, since a version is read for 2,500 transactions on average and what leads back to it is not in the window;
+//! derivations that avoid sessions where they can (each session step 64 times as dear) took as many rounds.
 
 use certify::{Atom, Certificate, Level, Node, Rule};
 use history::{History, TxnId};

@@ -7,7 +7,11 @@
 //! answer. Lazy clause generation (Ohrimenko, Stuckey and Codish 2009), with a MiniSat (batsat) that keeps what it
 //! learned from round to round.
 //!
+//! Of the possible sources of a read only the nearest in the guessed order are choices at first (`choices/sources.rs`).
+//!
 //! Every clause has a switch, so that a contradiction names the clauses, and by them the transactions, that it needs.
+
+mod sources;
 
 use batsat::{BasicSolver, Lit, SolverInterface, Var, lbool};
 use certify::text::facts::{Facts, INITIAL};
@@ -17,14 +21,16 @@ use certify::text::saturate;
 use rustc_hash::FxHashMap;
 
 use crate::core_of;
+use crate::cycles;
 use crate::forced;
 use crate::known::Known;
 use crate::paths;
 use crate::sorted::Pairs;
 use crate::{Options, Outcome};
+use sources::Sources;
 
 /// More possible sources than this in sum are not looked at.
-const MOST_CANDIDATES: usize = 2_000_000;
+const MOST_CANDIDATES: usize = 4_000_000;
 
 /// A contradiction of more nodes than this is made smaller before it is given.
 const FEW_NODES: usize = 63;
@@ -67,7 +73,7 @@ struct Search<'a> {
     known: Known,
     /// A guessed order: the position of each node.
     guess: Vec<u32>,
-    candidate_count: usize,
+    sources: Sources,
     /// Whether an order is mended by moving readers to the front.
     reader_moves: bool,
     /// Unknown transactions that became a choice, and whose sources are not demanded yet.
@@ -94,13 +100,13 @@ pub(crate) fn decide(facts: &Facts, plan: &Plan, certain: &[u32], options: &Opti
         guess: guess(facts, plan, options),
         is_certain,
         known,
-        candidate_count: 0,
+        sources: Sources::new(facts),
         reader_moves: plan.parts.iter().any(reader_moves),
         open: Vec::new(),
     };
     for &node in certain {
         search.demand_sources(node);
-        if search.candidate_count > MOST_CANDIDATES || (options.stop)() {
+        if search.sources.candidate_count > MOST_CANDIDATES || (options.stop)() {
             return Outcome::Stopped;
         }
     }
@@ -143,11 +149,12 @@ fn guess(facts: &Facts, plan: &Plan, options: &Options<'_>) -> Vec<u32> {
 
 impl Search<'_> {
     fn run(&mut self) -> Outcome {
-        for _ in 0..self.options.most_models {
+        let mut model_count = 0;
+        while model_count < self.options.most_models {
             while let Some(node) = self.open.pop() {
                 self.demand_sources(node);
             }
-            if (self.options.stop)() || self.candidate_count > MOST_CANDIDATES {
+            if (self.options.stop)() || self.sources.candidate_count > MOST_CANDIDATES {
                 return Outcome::Stopped;
             }
             match self.solver.solve_limited(&self.switches) {
@@ -155,6 +162,10 @@ impl Search<'_> {
                 result if result == lbool::TRUE => {}
                 _ => return Outcome::Stopped,
             }
+            if self.ask_for_more_sources() {
+                continue;
+            }
+            model_count += 1;
             let (is_in, source) = self.model();
             let nodes: Vec<u32> =
                 (1..self.facts.node_count() as u32).filter(|&node| is_in[node as usize]).collect();
@@ -169,7 +180,9 @@ impl Search<'_> {
             };
             match order {
                 Err(left) => {
-                    for cycle in pairs.cycles(&left, MOST_CYCLES) {
+                    let chosen: Vec<(u32, u32)> =
+                        decided.into_iter().chain(self.chosen_sources(&is_in, &source)).collect();
+                    for cycle in cycles::of_model(&pairs, &chosen, &left, MOST_CYCLES) {
                         self.exclude_cycle(&cycle, &source);
                     }
                 }
@@ -206,12 +219,15 @@ impl Search<'_> {
         let count = self.facts.node_count() as u32;
         let is_in: Vec<bool> =
             (0..count).map(|node| self.is_certain[node as usize] || is_true(Choice::In(node))).collect();
-        let source = (0..self.facts.reads().len()).map(|read| {
-            let candidates = self.facts.candidates(read);
-            let chosen = candidates.iter().find(|&&node| is_true(Choice::Source(read as u32, node)));
-            chosen.or(candidates.first()).copied().unwrap_or(INITIAL)
-        });
-        let source = source.collect();
+        let mut source: Vec<u32> = (0..self.facts.reads().len())
+            .map(|read| self.facts.candidates(read).first().copied().unwrap_or(INITIAL))
+            .collect();
+        for open in self.sources.open() {
+            let is_chosen = |&&(_, var): &&(u32, Var)| self.solver.value_var(var) == lbool::TRUE;
+            if let Some(&(node, _)) = open.tried.iter().find(is_chosen) {
+                source[open.read as usize] = node;
+            }
+        }
         (is_in, source)
     }
 
@@ -277,39 +293,6 @@ impl Search<'_> {
         clause.push(Lit::new(switch, false));
         self.solver.add_clause_reuse(&mut clause);
         self.nodes_of.insert(switch, Rests { nodes, known });
-    }
-
-    /// Each read of a node that is taken as committed has a source that is.
-    fn demand_sources(&mut self, node: u32) {
-        let facts = self.facts;
-        let not_in: Option<Lit> = self.out_of_known(node);
-        let mut required: Vec<u32> = facts.listed_by(node).iter().map(|&(_, appender)| appender).collect();
-        for read in facts.reads_of(node) {
-            if let Some(only) = facts.only_source(read) {
-                required.push(only);
-                continue;
-            }
-            let candidates = facts.candidates(read);
-            self.candidate_count += candidates.len();
-            let place = |&&candidate: &&u32| self.guess[candidate as usize];
-            let earlier = |&&candidate: &&u32| self.guess[candidate as usize] < self.guess[node as usize];
-            let likely = candidates.iter().filter(earlier).max_by_key(place).or(candidates.first()).copied();
-            let mut clause: Vec<Lit> = not_in.into_iter().collect();
-            for &candidate in candidates {
-                let var = self.var(Choice::Source(read as u32, candidate), Some(candidate) == likely);
-                clause.push(Lit::new(var, true));
-                if let Some(out) = self.out(candidate) {
-                    self.add(vec![Lit::new(var, false), !out], vec![node, candidate]);
-                }
-            }
-            let nodes = candidates.iter().copied().chain([node]).collect();
-            self.add(clause, nodes);
-        }
-        for other in required {
-            if let (Some(not_in), Some(out)) = (not_in, self.out(other)) {
-                self.add(vec![not_in, !out], vec![node, other]);
-            }
-        }
     }
 
     fn out_of_known(&self, node: u32) -> Option<Lit> {
@@ -430,9 +413,10 @@ impl Search<'_> {
                 continue;
             }
             // A decided pair is one literal; a read may be one too, or nothing.
-            let read = facts
-                .reads_of(to)
-                .find(|&read| self.known.is_read_ordered(facts, to) && source[read] == from);
+            let reads = facts.reads_of(to).filter(|&read| source[read] == from);
+            let read = reads
+                .filter(|_| self.known.is_read_ordered(facts, to))
+                .min_by_key(|&read| facts.only_source(read).is_none());
             match read {
                 Some(read) => self.not_from(read as u32, from, &mut clause),
                 None => {

@@ -26,7 +26,7 @@ pub(crate) fn decide(
     facts: &Facts,
     plan: &Plan,
     nodes: &[u32],
-    source: Vec<u32>,
+    mut source: Vec<u32>,
     options: &Options<'_>,
 ) -> Outcome {
     let mut is_in = vec![false; facts.node_count()];
@@ -48,10 +48,13 @@ pub(crate) fn decide(
             Ok(order) => order,
             Err(left) => {
                 let cycle = pairs.cycle(&left);
+                witness.source = source;
                 return Outcome::Contradiction(nodes_of(facts, plan, (&witness, &is_in), &forced, &cycle));
             }
         };
-        witness = Witness::new(facts, order, source.clone());
+        // Millions of reads are in both: neither outlives its use.
+        drop(pairs);
+        witness = Witness::new(facts, order, source);
         let Ok(hits) = Judge::new(facts, plan, options.stop).hits(&witness) else { return Outcome::Stopped };
         if hits.is_empty() {
             return Outcome::Holds(witness);
@@ -69,6 +72,7 @@ pub(crate) fn decide(
             }
             forced.entry((hit.rival, source)).or_insert(hit);
         }
+        source = std::mem::take(&mut witness.source);
     }
 }
 

@@ -147,7 +147,8 @@ impl Known {
         }
         let seen = self.seen[second as usize * self.width + self.session[first as usize] as usize];
         match self.has_sessions {
-            true => seen > first,
+            // The clock of a node knows the certain ones before it; its session has others.
+            true => seen > first || facts.is_session_before(first, second),
             // Without session order the last of a session says nothing about the others.
             false => seen == first + 1,
         }

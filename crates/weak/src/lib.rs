@@ -12,6 +12,7 @@
 
 mod choices;
 mod core_of;
+mod cycles;
 mod forced;
 mod guess;
 mod known;

@@ -39,6 +39,22 @@ pub(crate) fn way(facts: &Facts, witness: &Witness, part: &Part, rival: u32, rea
             prefix(facts, witness, (*session, *reads_from, *conflicts), rival, reader, &mut way);
         }
         Part::Earlier | Part::ReadsFrom => way.reads.extend(read_from(facts, witness, rival, reader)),
+        Part::SeenInSession => {
+            let session = (facts.session_start(reader)..reader).rev().filter(|&node| witness.has(node));
+            let mut seen = session.filter_map(|node| Some((node, read_from(facts, witness, rival, node)?)));
+            if let Some((node, read)) = seen.next() {
+                way.nodes.push(node);
+                way.reads.push(read);
+            }
+        }
+        Part::SessionOfSource => {
+            let mut reads = facts.reads_of(reader);
+            let leads = |&read: &usize| facts.is_session_before(rival, witness.source[read]);
+            if let Some(read) = reads.find(leads) {
+                way.nodes.push(witness.source[read]);
+                way.reads.push(read as u32);
+            }
+        }
         Part::Steps(steps) => steps_between(facts, witness, *steps, rival, reader, &mut way),
         Part::Matrix(rel) => {
             crate::core_of::take_apart(facts, witness, rel, rival, reader, &mut way);

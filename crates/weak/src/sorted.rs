@@ -106,32 +106,20 @@ impl Pairs {
         }
     }
 
-    /// Short cycles among nodes that an order was refused for, no two with a node in common.
-    pub(crate) fn cycles(&self, among: &[u32], most: usize) -> Vec<Vec<u32>> {
-        let mut left = among.to_vec();
-        let mut cycles = Vec::new();
-        while cycles.len() < most {
-            let cycle = self.cycle(&left);
-            if cycle.is_empty() {
-                break;
-            }
-            left.retain(|node| !cycle.contains(node));
-            cycles.push(cycle);
-        }
-        cycles
-    }
-
     /// A short cycle among nodes that an order was refused for: the nodes in order.
     ///
-    /// Breadth first from some of them, so the shortest through one of these.
+    /// Breadth first from some of them, so the shortest through one of these. Only nodes of strongly connected components
+    /// are looked at, so that every search ends with a cycle: the nodes behind a cycle are many more than those on it.
     pub(crate) fn cycle(&self, among: &[u32]) -> Vec<u32> {
-        let mut is_among = vec![false; self.waiting.len()];
-        among.iter().for_each(|&node| is_among[node as usize] = true);
+        let component = self.components();
+        let on_cycle: Vec<u32> =
+            among.iter().copied().filter(|&node| component[node as usize] != u32::MAX).collect();
+        let step = on_cycle.len().div_ceil(MOST_STARTS).max(1);
         let mut best: Vec<u32> = Vec::new();
         let mut by = vec![u32::MAX; self.waiting.len()];
         let mut work = 0;
-        for &start in self.on_cycles(among, &is_among).iter() {
-            if let Some(cycle) = self.cycle_through(start, &is_among, &mut by, &mut work)
+        for &start in on_cycle.iter().step_by(step) {
+            if let Some(cycle) = self.cycle_through(start, &component, &mut by, &mut work)
                 && (best.is_empty() || cycle.len() < best.len())
             {
                 best = cycle;
@@ -143,48 +131,29 @@ impl Pairs {
         best
     }
 
-    /// Nodes of which at least one is on a cycle: what is left when nodes without a successor are removed, spread out.
-    fn on_cycles(&self, among: &[u32], is_among: &[bool]) -> Vec<u32> {
-        let mut out = vec![0u32; self.waiting.len()];
-        let mut before: Vec<(u32, u32)> = Vec::new();
-        for &node in among {
-            for &next in self.after(node).iter().filter(|&&next| is_among[next as usize]) {
-                out[node as usize] += 1;
-                before.push((next, node));
-            }
+    /// For each node on a cycle the number of its strongly connected component, for all others the largest number.
+    pub(crate) fn components(&self) -> Vec<u32> {
+        let mut components = order::components(self.waiting.len(), |node| self.after(node).iter().copied());
+        let sizes = components.sizes();
+        for of in components.of.iter_mut().filter(|of| sizes[**of as usize] < 2) {
+            *of = u32::MAX;
         }
-        before.sort_unstable();
-        let mut removed: Vec<u32> = among.iter().copied().filter(|&node| out[node as usize] == 0).collect();
-        let mut is_removed = vec![false; self.waiting.len()];
-        while let Some(node) = removed.pop() {
-            is_removed[node as usize] = true;
-            let first = before.partition_point(|&(to, _)| to < node);
-            for &(_, from) in before[first..].iter().take_while(|&&(to, _)| to == node) {
-                out[from as usize] -= 1;
-                if out[from as usize] == 0 {
-                    removed.push(from);
-                }
-            }
-        }
-        let left: Vec<u32> = among.iter().copied().filter(|&node| !is_removed[node as usize]).collect();
-        let step = left.len().div_ceil(MOST_STARTS).max(1);
-        let spread = left.iter().copied().step_by(step);
-        // All of them, if none of the spread ones is on a cycle.
-        spread.chain(left.iter().copied()).collect()
+        components.of
     }
 
     fn cycle_through(
         &self,
         start: u32,
-        is_among: &[bool],
+        component: &[u32],
         by: &mut [u32],
         work: &mut usize,
     ) -> Option<Vec<u32>> {
+        let is_near = |&&node: &&u32| component[node as usize] == component[start as usize];
         let mut queue = VecDeque::from([start]);
         let mut touched = Vec::new();
         let mut found = None;
         'search: while let Some(node) = queue.pop_front() {
-            for &next in self.after(node).iter().filter(|&&next| is_among[next as usize]) {
+            for &next in self.after(node).iter().filter(is_near) {
                 *work += 1;
                 if next == start {
                     found = Some(node);

@@ -304,6 +304,13 @@ impl Facts {
         (source & GROUP == 0).then_some(source)
     }
 
+    /// The number of the group of possible sources that a read shares with others, if it has several.
+    #[inline]
+    pub fn group_of(&self, read: usize) -> Option<u32> {
+        let source = self.reads[read].source;
+        (source & GROUP != 0).then_some(source & !GROUP)
+    }
+
     /// The nodes that a read can have come from.
     pub fn candidates(&self, read: usize) -> &[u32] {
         let source = &self.reads[read].source;

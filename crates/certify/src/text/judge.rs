@@ -13,7 +13,10 @@
 //! - *steps*: clocks (the last node seen of each session), computed along the order for 64 sessions at a time, so that
 //!   memory does not grow with the number of sessions: O(n k);
 //! - *steps* that clocks cannot follow: see `reach.rs`;
+//! - *what sessions hand on*: see `judge/guarantees.rs`;
 //! - *matrix*: see `matrix.rs`.
+
+mod guarantees;
 
 use super::facts::{Facts, INITIAL, Mask};
 use super::matrix;
@@ -165,6 +168,8 @@ impl<'a> Judge<'a> {
                     let rows = matrix::evaluate(self.facts, witness, rel, None, self.stop)?;
                     matrix::add_hits(self.facts, witness, &rows, of, &mut hits);
                 }
+                Part::SeenInSession => self.seen_in_session(witness, of, &mut hits)?,
+                Part::SessionOfSource => self.session_of_source(witness, of, &mut hits)?,
                 Part::Conflicts => self.conflicts(witness, of, &mut hits)?,
                 Part::Overwritten => self.overwritten(witness, of, &mut hits)?,
                 Part::Before { to_updates } => {
@@ -424,14 +429,17 @@ impl<'a> Judge<'a> {
     ) -> Result<(), Stopped> {
         let writers = self.writers_in_order(witness);
         let sessions = self.sessions();
-        for block in sessions.chunks(BLOCK) {
+        let block_count = sessions.len().div_ceil(BLOCK).max(1);
+        for block in sessions.chunks(sessions.len().div_ceil(block_count).max(1)) {
             let mut clocks = Clocks::new(self.facts, block);
+            let mut passed = vec![0u32; self.facts.key_count()];
             for (place, &node) in witness.order.iter().enumerate().skip(1) {
                 self.ask(place)?;
                 self.advance(witness, steps, &writers, &mut clocks, node);
                 if self.facts.is_in(node, readers) {
-                    self.look_back(witness, &writers, &clocks, node, part, hits);
+                    self.look_back(witness, (&writers, &passed), &clocks, node, part, hits);
                 }
+                self.facts.written(node).iter().for_each(|&key| passed[key as usize] += 1);
             }
         }
         Ok(())
@@ -491,11 +499,13 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Writers of what a node reads, after the source, that its clock shows.
+    /// Writers of what a node reads, after the source, that its clock shows; `passed` says how many writers of each key
+    /// stand before the node. The last one first: mostly it is the source. Of a session the last writer that was seen
+    /// says most, since session order puts the others before it.
     fn look_back(
         &self,
         witness: &Witness,
-        writers: &Writers,
+        (writers, passed): (&Writers, &[u32]),
         clocks: &Clocks,
         node: u32,
         part: u32,
@@ -504,29 +514,28 @@ impl<'a> Judge<'a> {
         let (facts, position) = (self.facts, &witness.position);
         for read in facts.reads_of(node) {
             let key = facts.reads()[read].key;
-            let source = position[witness.source[read] as usize];
-            let of_key = writers.of(key);
-            // The last one first: mostly it is the source, or stands before it.
-            let later = of_key.last().is_some_and(|&writer| position[writer as usize] > source);
-            if !later {
+            let from = witness.source[read];
+            let earlier = &writers.of(key)[..passed[key as usize] as usize];
+            if earlier.last().is_none_or(|&last| last == from) {
                 continue;
             }
-            let first = writers.place(witness, key, source + 1);
-            let end = writers.place(witness, key, position[node as usize]);
-            if end > first + FEW_WRITERS {
+            let source = position[from as usize];
+            let mut hit = |rival: u32| hits.push(Hit { read: read as u32, rival, part });
+            if earlier.len() > FEW_WRITERS
+                && position[earlier[earlier.len() - 1 - FEW_WRITERS] as usize] > source
+            {
                 let seen = clocks.last_seen_writers(facts, node, key);
-                let is_later = |writer: &u32| witness.has(*writer) && position[*writer as usize] > source;
-                hits.extend(seen.filter(is_later).map(|rival| Hit { read: read as u32, rival, part }));
+                seen.filter(|&writer| witness.has(writer) && position[writer as usize] > source)
+                    .for_each(hit);
                 continue;
             }
             let mut seen_of = ABSENT;
-            for &writer in &of_key[first..end.max(first)] {
-                if clocks.has_seen(node, writer) {
-                    let session = facts.session_start(writer);
-                    if session != seen_of {
-                        hits.push(Hit { read: read as u32, rival: writer, part });
-                        seen_of = session;
-                    }
+            let later = earlier.iter().rev().take_while(|&&writer| position[writer as usize] > source);
+            for &writer in later.filter(|&&writer| clocks.has_seen(node, writer)) {
+                let session = facts.session_start(writer);
+                if session != seen_of {
+                    hit(writer);
+                    seen_of = session;
                 }
             }
         }
@@ -571,6 +580,10 @@ impl Clocks {
     }
 
     fn join(&mut self, node: u32, before: u32) {
+        // Who has seen a transaction has seen all that it saw.
+        if self.has_seen(node, before) {
+            return;
+        }
         let width = self.width;
         let (node, before) = (node as usize, before as usize);
         let (from, to) = (before * width, node * width);

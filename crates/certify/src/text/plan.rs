@@ -67,6 +67,10 @@ pub enum Part {
     Session,
     /// A transaction that something is read from.
     ReadsFrom,
+    /// A transaction that an earlier one of the session read from.
+    SeenInSession,
+    /// An earlier transaction in the session of one that something is read from.
+    SessionOfSource,
     /// An earlier writer of a key that the transaction writes too.
     Conflicts,
     /// Every earlier transaction; with the flag, only to transactions that write something.
@@ -182,6 +186,10 @@ impl Plan {
             Rel::Base(Base::Earlier) => Part::Earlier,
             Rel::Base(Base::Session) => Part::Session,
             Rel::Base(Base::ReadsFrom) => Part::ReadsFrom,
+            rel if is_joined(rel, Base::ReadsFrom, Base::Session) => Part::SeenInSession,
+            rel if self.session.is_all() && is_joined(rel, Base::Session, Base::ReadsFrom) => {
+                Part::SessionOfSource
+            }
             rel if is_conflict_order(rel) => Part::Conflicts,
             rel if is_overwrites(rel) => {
                 // Who overwrites what it read has seen the last writer, so the other writers come before its source: the
@@ -227,7 +235,9 @@ impl Plan {
     /// Whether what is visible follows from the sources of reads alone, so that every order gives the same.
     pub fn is_static(&self) -> bool {
         self.parts.iter().all(|part| match part {
-            Part::Earlier | Part::Session | Part::ReadsFrom => true,
+            Part::Earlier | Part::Session | Part::ReadsFrom | Part::SeenInSession | Part::SessionOfSource => {
+                true
+            }
             Part::Conflicts
             | Part::Before { .. }
             | Part::Prefix { .. }
@@ -266,6 +276,12 @@ impl Plan {
             }
         }
     }
+}
+
+/// The composition of two relations of the language.
+fn is_joined(rel: &Rel, first: Base, second: Base) -> bool {
+    let Rel::Join(left, right) = rel else { return false };
+    **left == Rel::Base(first) && **right == Rel::Base(second)
 }
 
 /// `conflict & before`, either way round.

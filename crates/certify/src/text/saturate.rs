@@ -214,6 +214,8 @@ fn relation_of(part: &Part) -> Rel {
     match part {
         Part::Session => Rel::Base(Base::Session),
         Part::ReadsFrom | Part::Earlier => Rel::Base(Base::ReadsFrom),
+        Part::SeenInSession => Rel::Base(Base::ReadsFrom).join(Rel::Base(Base::Session)),
+        Part::SessionOfSource => Rel::Base(Base::Session).join(Rel::Base(Base::ReadsFrom)),
         Part::Prefix { session, reads_from, conflicts } => {
             let leads = steps_of(*session, *reads_from, *conflicts);
             Rel::Base(Base::Before).optional().join(leads)

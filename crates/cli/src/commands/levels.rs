@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::args::OutputArguments;
 use crate::exit::{Exit, Failure};
-use crate::level_files::{find, further};
+use crate::level_files::{find, further, is_file_name, read};
 use crate::report::json::print_value;
 use crate::screen::Screen;
 use crate::terminal::{Style, Tone};
@@ -41,6 +41,18 @@ struct LevelJson {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    if let Some(name) = arguments.level.as_ref().filter(|_| !arguments.output.json) {
+        if is_file_name(name) {
+            read(name)?
+                .iter()
+                .try_for_each(|level| if arguments.spec { print_spec(level) } else { print_text(level) })?;
+            return Ok(Exit::Holds);
+        }
+        if name == spec::recorded::NAME {
+            print_recorded()?;
+            return Ok(Exit::Holds);
+        }
+    }
     match (&arguments.level, arguments.output.json) {
         (None, true) => print_value(&LevelId::ALL.into_iter().map(json).collect::<Vec<_>>())?,
         (None, false) => print_all()?,
@@ -112,12 +124,31 @@ fn print_further(out: &mut Screen, style: Style) -> Result<(), Failure> {
     Ok(())
 }
 
+/// What `recorded` means: its text depends on the history.
+fn print_recorded() -> Result<(), Failure> {
+    let mut out = Screen::stdout();
+    let style = Style::of_stdout();
+    out.paint(Tone::Strong, spec::recorded::NAME)?;
+    let text = "Each transaction is bound by the level that the history records for it: there is one order for all, and \
+                each read is bound by what is visible at the level of its own transaction. `check --level recorded` \
+                makes the text from the history. With transactions at read-committed and at serializable it is:";
+    writeln!(out, "\n\n{}", style.wrap(text, 2, 2))?;
+    writeln!(out)?;
+    let example = "level recorded :\n    order   = reads_from | (session :> @read-committed),\n    \
+                   visible = (earlier :> @read-committed) | (before :> @serializable)";
+    block(&mut out, example)?;
+    Ok(out.flush()?)
+}
+
 /// A level outside the lattice: its description and its text.
 fn print_text(level: &spec::Level) -> Result<(), Failure> {
     let mut out = Screen::stdout();
     let style = Style::of_stdout();
     out.paint(Tone::Strong, &level.name)?;
-    writeln!(out, "\n\n{}", style.wrap(&one_line(&level.description), 2, 2))?;
+    writeln!(out)?;
+    if !level.description.is_empty() {
+        writeln!(out, "\n{}", style.wrap(&one_line(&level.description), 2, 2))?;
+    }
     if !level.aliases.is_empty() {
         writeln!(out, "\n  also called  {}", level.aliases.join(", "))?;
     }

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use clap::Args;
 use formats::{Format, WriteOptions};
@@ -23,7 +24,7 @@ use crate::report::json::print_value;
 use crate::screen::{Form, Screen, say};
 use crate::terminal::visible;
 use crate::watch::{Watch, nothing_known, watched};
-use isoscope::units;
+use isoscope::{LevelId, Monitor, units};
 
 /// The flags of `synth`.
 #[derive(Args, Debug)]
@@ -40,12 +41,16 @@ pub struct Arguments {
     forbid: Vec<String>,
     #[command(flatten)]
     scope: ScopeArguments,
-    /// Every such history of exactly --txns transactions, up to renaming
-    #[arg(long, requires = "txns")]
+    /// Every such history of --txns transactions, or of ever more up to --max-txns, up to renaming
+    #[arg(long)]
     all: bool,
     /// With --all: no more than this many
     #[arg(long, value_name = "N", default_value_t = 1000, requires = "all")]
     most: usize,
+    /// The first history that is found, of the fewest transactions; do not look for one with fewer objects and
+    /// operations
+    #[arg(long, conflicts_with = "all")]
+    first: bool,
     /// Write the history to this file
     #[arg(long, value_name = "FILE", conflicts_with = "all")]
     output: Option<PathBuf>,
@@ -97,14 +102,34 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     arguments.keep_apart()?;
     let limits = arguments.limits.start()?;
     let progress = Progress::start("looking for a history");
-    watched(&limits, nothing_known(&limits, &progress), |watch| {
-        let levels = Levels { allow: find_all(&arguments.allow)?, forbid: find_all(&arguments.forbid)? };
+    let levels = Levels { allow: find_all(&arguments.allow)?, forbid: find_all(&arguments.forbid)? };
+    let best: Mutex<Option<Found>> = Mutex::new(None);
+    let late = |limit| match best.lock().ok().and_then(|mut best| best.take()) {
+        None => nothing_known(&limits, &progress)(limit),
+        Some(found) => {
+            progress.end();
+            let problem = levels.problem(arguments.scope.options(false));
+            let exit = print_found(arguments, &problem, &found)?;
+            say(&format!("{}: there may be a smaller history", limits.sentence(limit)));
+            Ok(exit)
+        }
+    };
+    watched(&limits, late, |watch| {
         if arguments.all {
             return enumerate(arguments, &levels, watch, &progress);
         }
         let options = arguments.scope.options(arguments.proof.is_some());
         let problem = levels.problem(options);
-        let outcome = synth::synth(&problem, arguments.scope.bounds());
+        let bounds = arguments.scope.bounds();
+        let outcome = match arguments.first {
+            true => synth::first(&problem, bounds),
+            false => synth::synth_telling(&problem, bounds, &mut |found| {
+                progress.set("looking for a smaller history");
+                if let Ok(mut best) = best.lock() {
+                    *best = Some(found.clone());
+                }
+            }),
+        };
         watch.answer();
         progress.end();
         match outcome {
@@ -197,6 +222,11 @@ fn print_none(arguments: &Arguments, none: &NoneWithin) -> Result<Exit, Failure>
     } else {
         let mut out = Screen::stdout();
         writeln!(out, "none within {}", arguments.scope.words())?;
+        if arguments.forbid.iter().any(|name| name.parse() == Ok(LevelId::CutIsolation)) {
+            let why =
+                "synthesised transactions read an object at most once, so none can violate cut-isolation";
+            writeln!(out, "({why})")?;
+        }
         out.flush()?;
     }
     Ok(Exit::Violated)
@@ -215,12 +245,20 @@ fn enumerate(
     progress: &Progress,
 ) -> Result<Exit, Failure> {
     let options = arguments.scope.options(false);
-    let scope = arguments.scope.bounds().scopes()[0];
-    let all = synth::all(&levels.problem(options), scope, arguments.most);
+    let problem = levels.problem(options);
+    let (mut histories, mut is_complete) = (Vec::new(), true);
+    for scope in arguments.scope.bounds().scopes() {
+        let all = synth::all(&problem, scope, arguments.most - histories.len());
+        histories.extend(all.histories);
+        is_complete &= all.is_complete;
+        if !is_complete {
+            break;
+        }
+    }
     watch.answer();
     progress.end();
-    print_all(arguments, &all.histories, all.is_complete)?;
-    match all.histories.is_empty() {
+    print_all(arguments, &histories, is_complete)?;
+    match histories.is_empty() {
         true => Ok(Exit::Violated),
         false => Ok(Exit::Holds),
     }

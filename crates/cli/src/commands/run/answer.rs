@@ -166,7 +166,7 @@ impl<'o> Answer<'o> {
             "history": out.as_ref().map(|out| out.display().to_string()),
             "run": summary_json(summary),
             "promise": promise.map(|promise| json!({
-                "level": promise.level.name(),
+                "level": promise.name(),
                 "expected": promise.expected.map(LevelId::name),
                 "source": promise.source,
                 "remark": promise.remark,

@@ -151,7 +151,9 @@ impl Question<'_> {
             return level_files::asked(&self.options.levels);
         }
         let Some(promise) = self.promise else { return Ok(Asked::default()) };
-        Ok(LevelId::with_engine().chain([promise.level]).collect())
+        let mut asked: Asked = LevelId::with_engine().chain([promise.level]).collect();
+        asked.add_own(promise.text.and_then(level_files::further).cloned());
+        Ok(asked)
     }
 
     /// The levels that are decided first, the judged one last. A level that is known to hold is asked before it: where it
@@ -171,7 +173,8 @@ impl Question<'_> {
     fn judged(&self, answers: &[Answer]) -> Vec<Judged> {
         let is_judged = |answer: &&Answer| {
             !self.options.levels.is_empty()
-                || answer.level.shipped().is_some_and(|level| Some(level) == self.judged_level())
+                || self.judged_level().is_some()
+                    && self.promise.is_some_and(|promise| answer.level.name() == promise.name())
         };
         let judged = answers.iter().filter(is_judged);
         judged.map(|answer| Judged { level: answer.level.clone(), decision: answer.decision }).collect()
