@@ -437,7 +437,9 @@ impl Question<'_> {
             report::html::write(&file, &report::html::page(report))?;
         }
         let mut done = self.batch.lock();
-        done.collected.add(Suite::of_report(report), |out| report::markdown::write(report, out))?;
+        if reports.is_any_collected() {
+            done.collected.add(Suite::of_report(report), |out| report::markdown::write(report, out))?;
+        }
         if self.arguments.output.json {
             done.json.push(report::json::value(report)?);
         }

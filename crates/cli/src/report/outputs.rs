@@ -42,6 +42,11 @@ pub struct Collected {
 }
 
 impl ReportArguments {
+    /// Whether a report is asked for that is written when all histories are done.
+    pub fn is_any_collected(&self) -> bool {
+        self.junit.is_some() || self.sarif.is_some() || self.markdown.is_some()
+    }
+
     /// The files, as the command line names them.
     pub fn outputs(&self) -> Vec<Named> {
         flags([
