@@ -79,7 +79,7 @@ fn every_hostile_input_ends_within_its_limits() {
 
 #[test]
 fn a_signal_ends_every_stage() {
-    let status = Hostile::Status { sessions: 20, txns: 2_000, keys: 5, plant: Plant::Nothing };
+    let status = Hostile::Status { sessions: 8, txns: 4_000, keys: 5, plant: Plant::Nothing };
     let inputs = [
         ("reading", Content::Pipe, "check input"),
         ("counting", Content::Pipe, "stats input"),

@@ -1,6 +1,7 @@
 //! Histories that are ordinary for applications and hard for a checker, written as native JSON Lines.
 //!
-//! Most are runs of transactions one after the other, so that they hold at every level; a seed decides them.
+//! Most are runs of transactions one after the other, so that they hold at every level; a seed decides them. They are
+//! written session by session: in the order of the run, the order of the recording alone would explain them.
 
 use std::fmt::Write as _;
 
@@ -48,16 +49,26 @@ impl Random {
     }
 }
 
-/// Lines of a history in the making.
-struct Lines(String);
+/// Lines of a history in the making, session by session.
+struct Lines {
+    head: String,
+    sessions: Vec<String>,
+}
 
 impl Lines {
     fn new(default: &str) -> Self {
-        Self(format!("{{\"isoscope\":1}}\n{{\"default\":{default}}}\n"))
+        Self { head: format!("{{\"isoscope\":1}}\n{{\"default\":{default}}}\n"), sessions: Vec::new() }
     }
 
     fn txn(&mut self, session: usize, ops: &str, outcome: char) {
-        let _ = writeln!(self.0, "{{\"s\":{session},\"ops\":[{ops}],\"o\":\"{outcome}\"}}");
+        if self.sessions.len() <= session {
+            self.sessions.resize(session + 1, String::new());
+        }
+        let _ = writeln!(self.sessions[session], "{{\"s\":{session},\"ops\":[{ops}],\"o\":\"{outcome}\"}}");
+    }
+
+    fn text(self) -> String {
+        self.head + &self.sessions.concat()
     }
 }
 
@@ -114,14 +125,14 @@ fn equal_writes(count: usize) -> String {
     let mut lines = Lines::new("0");
     (0..count).for_each(|session| lines.txn(session, &write(0, 1), 'c'));
     (count..2 * count).for_each(|session| lines.txn(session, &read(0, 1), 'c'));
-    lines.0
+    lines.text()
 }
 
 fn one_reader(count: usize) -> String {
     let mut lines = Lines::new("0");
     (0..count).for_each(|session| lines.txn(session, &write(0, 1), 'c'));
     lines.txn(count, &read(0, 1), 'c');
-    lines.0
+    lines.text()
 }
 
 fn overwritten(count: usize) -> String {
@@ -129,14 +140,14 @@ fn overwritten(count: usize) -> String {
     (0..count).for_each(|_| lines.txn(0, &write(0, 1), 'c'));
     lines.txn(0, &write(0, 2), 'c');
     lines.txn(0, &read(0, 1), 'c');
-    lines.0
+    lines.text()
 }
 
 fn one_reader_each(count: usize) -> String {
     let mut lines = Lines::new("0");
     (0..count).for_each(|txn| lines.txn(txn % 10, &write(0, txn + 1), 'c'));
     (0..count).for_each(|txn| lines.txn(10 + txn % 10, &read(0, (txn * 7919) % count + 1), 'c'));
-    lines.0
+    lines.text()
 }
 
 fn status(sessions: usize, txns: usize, keys: usize, plant: Plant) -> String {
@@ -151,7 +162,7 @@ fn status(sessions: usize, txns: usize, keys: usize, plant: Plant) -> String {
         let session = next_session(&mut random, &mut left);
         lines.txn(session, &two_operations(&mut random, &mut store), 'c');
     }
-    lines.0
+    lines.text()
 }
 
 /// A session that has transactions left.
@@ -207,7 +218,7 @@ fn two_and_two(sessions: usize, txns: usize) -> String {
         });
         lines.txn(random.below(sessions), &[reads, writes].concat().join(","), 'c');
     }
-    lines.0
+    lines.text()
 }
 
 fn unknown_chain(count: usize) -> String {
@@ -217,7 +228,7 @@ fn unknown_chain(count: usize) -> String {
     }
     lines.txn(count, &write(0, 1), 'c');
     lines.txn(count + 1, &read(count, 1), 'c');
-    lines.0
+    lines.text()
 }
 
 fn session_breaks(count: usize) -> String {
@@ -238,7 +249,7 @@ fn session_breaks(count: usize) -> String {
     for (session, txns) in sessions.iter().enumerate() {
         txns.iter().for_each(|ops| lines.txn(session, ops, 'c'));
     }
-    lines.0
+    lines.text()
 }
 
 fn additions() -> String {
@@ -249,5 +260,5 @@ fn additions() -> String {
         lines.txn(session + 1, &format!("[\"pw\",\"v >= 0\",{{\"row\":[[\"+\",{amount}]]}}]"), outcome);
     }
     lines.txn(7, &read(1, 21), 'c');
-    lines.0
+    lines.text()
 }
