@@ -17,6 +17,7 @@ use crate::proof::{Evidence, ProofBuilder};
 use crate::saturate::{Contradiction, Saturation, Stop};
 use crate::stats::Stats;
 use crate::time::Timeline;
+use crate::turns::{Stopped, Turns};
 use crate::{Answer, Verdict, components, cover, frontier, guess, schedule, versions};
 
 /// Decides a level for which every operation of the history is indexed, taking transactions of a session to be in its
@@ -408,49 +409,6 @@ impl Run<'_> {
         };
         self.end_stage("prove");
         verdict
-    }
-}
-
-/// The search that decides choices finds contradictions, the one over frontiers finds orders: they take turns.
-struct Turns<'t> {
-    draft: Option<&'t mut Draft>,
-    options: &'t Options<'t>,
-    /// How often the first search asked, and how often it does until the next turn of the other.
-    asked: u64,
-    next: u64,
-    stopped: Option<Stopped>,
-}
-
-/// What ended a search over choices.
-#[derive(Clone, Copy)]
-enum Stopped {
-    Limit(Limit),
-    /// The other search found an order.
-    Found,
-}
-
-/// How often the search over choices asks whether to stop before the first turn of the other.
-const FIRST_TURN: u64 = 256;
-
-impl<'t> Turns<'t> {
-    fn new(draft: Option<&'t mut Draft>, options: &'t Options<'t>) -> Self {
-        Self { draft, options, asked: 0, next: FIRST_TURN, stopped: None }
-    }
-
-    /// Whether the search over choices is to stop.
-    fn stop(&mut self) -> bool {
-        self.asked += 1;
-        self.stopped = (self.options.limit)().map(Stopped::Limit);
-        if self.stopped.is_none() && self.asked >= self.next {
-            // The attempts become longer too.
-            self.next += self.next / 4;
-            self.stopped = match self.draft.as_mut().map(|draft| draft.improve(self.options)) {
-                Some(Ok(true)) => Some(Stopped::Found),
-                Some(Err(limit)) => Some(Stopped::Limit(limit)),
-                _ => None,
-            };
-        }
-        self.stopped.is_some()
     }
 }
 

@@ -284,7 +284,7 @@ impl Beam<'_> {
         let states = &self.layers[self.layers.len() - 1];
         let tail = self.tail.as_ref();
         let met = (0..states.len()).find_map(|state| {
-            Some((state, tail?.finish(self.steps, self.layout, states.words(self.layout, state), left)?))
+            Some((state, tail?.finish(self.layout, states.words(self.layout, state), left)?))
         });
         Ok(met.map(|(state, rest)| {
             let mut order = self.trace(state);

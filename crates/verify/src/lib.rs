@@ -23,6 +23,7 @@ mod shape;
 mod stats;
 mod steps;
 mod time;
+mod turns;
 mod unordered;
 mod versions;
 mod windows;
