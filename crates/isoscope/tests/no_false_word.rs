@@ -260,3 +260,14 @@ fn an_unknown_writer_does_not_overlap_a_known_later_one() {
         "#]],
     );
 }
+
+#[test]
+fn an_unknown_write_beside_a_list_is_judged_at_prefix() {
+    check(
+        "init *=0 m0=nil\na: w(y)=0 unknown\na: a(m0)=0\nb: a(m0)=1 r(m0)=[0 1]\nb: w(y)=[0] w(x)=1\nc: r(y)=0 r(x)=1\n",
+        expect![[r#"
+            holds: serializable snapshot-isolation update-serializable read-committed cut-isolation read-uncommitted
+            violated: session-serializable session-snapshot-isolation prefix parallel-si causal update-atomic no-lost-update read-atomic
+        "#]],
+    );
+}
