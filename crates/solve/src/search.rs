@@ -29,9 +29,12 @@ pub struct Counts {
 /// Conflicts until the first restart.
 const RESTART_UNIT: u64 = 100;
 
-/// How many steps and options that are looked at pass between two questions whether to stop: a tenth of a millisecond
-/// where options have few edges, some milliseconds where they have hundreds.
+/// How much work passes between two questions whether to stop: 64 steps, or so many options that are looked at. A step can
+/// take milliseconds in a large graph, and so can an option with hundreds of edges.
 const STOP_INTERVAL: u64 = 4096;
+
+/// What a step counts as.
+const STEP_WORK: u64 = STOP_INTERVAL / 64;
 
 impl Solver<'_> {
     /// Searches for an order that satisfies every choice. The ranks are asked for at the first restart: most searches
@@ -47,7 +50,7 @@ impl Solver<'_> {
         let mut until_restart = RESTART_UNIT;
         let mut ask_at = STOP_INTERVAL;
         loop {
-            self.work += 1;
+            self.work += STEP_WORK;
             if self.work >= ask_at {
                 ask_at = self.work + STOP_INTERVAL;
                 if stop() {
