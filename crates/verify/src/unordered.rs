@@ -28,7 +28,7 @@
 //! 100,000 transactions with unique values and blind writes on 10,000 keys from a store at read-committed (40 s do not
 //! decide it): a closure without sessions of windows of 1,000 and 8,000 transactions found no contradiction in any of
 //! them, since a version is read for 2,500 transactions on average and what leads back to it is not in the window;
-//! derivations that avoid sessions where they can (each session step 64 times as dear) took as many rounds.
+//! derivations that avoid sessions where they can (each session step 64 times as dear) did not end in the 11 rounds (5 s) that they were given.
 
 use certify::{Atom, Certificate, Level, Node, Rule};
 use history::{History, TxnId};

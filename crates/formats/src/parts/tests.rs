@@ -1,3 +1,5 @@
+//! A file that is read in parts is the history that it is when read as a whole, wherever it is cut.
+
 use std::fmt::Write as _;
 
 use super::*;
