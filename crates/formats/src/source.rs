@@ -235,16 +235,18 @@ impl<'a> Source<'a> {
     /// Reads until `wanted` bytes are ahead or the input ends.
     #[cold]
     fn fill(&mut self, wanted: usize) -> Result<(), Error> {
+        // The buffer follows what really came: a wanted size may come from a broken file, and most files are small.
+        let mut is_full = self.end == self.buffer.len();
         self.buffer.copy_within(self.start..self.end, 0);
         self.buffer_offset += self.start as u64;
         self.end -= self.start;
         self.start = 0;
         while self.end < wanted && !self.is_at_end {
-            // The buffer follows what really came: a wanted size may come from a broken file.
-            let least = if self.buffer.is_empty() { FIRST_WINDOW } else { WINDOW };
-            let room = (self.end * 2).clamp(least, wanted.max(least));
-            if self.buffer.len() < room {
-                self.buffer.resize(room, 0);
+            if is_full || self.end == self.buffer.len() {
+                let least = if self.buffer.is_empty() { FIRST_WINDOW } else { WINDOW };
+                let room = (self.end * 2).clamp(least, wanted.max(least));
+                self.buffer.resize(room.max(self.buffer.len()), 0);
+                is_full = false;
             }
             self.read_some()?;
         }

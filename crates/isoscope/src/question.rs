@@ -175,15 +175,20 @@ impl Question<'_> {
 
     /// The answer for a level that has an engine; orders that explain the history at other levels are tried first.
     pub(crate) fn decide(&self, level: LevelId, hints: &[Hint<'_>]) -> Result<Answer, Error> {
-        let engine =
-            level.engine().ok_or_else(|| Error::Failed(format!("deciding {level}, which has no engine")))?;
-        let answer = self.decide_level(level, &engine.with_clock_skew(self.clock_skew), hints)?;
+        let answer = self.decide_by_engine(level, hints)?;
         // The text of a level speaks of lists where its engine does not.
         let decided = match answer.decision {
             Decision::Undecided(Obstacle::Operation(_)) => crate::text::decide_instead(self, level)?,
             _ => None,
         };
         Ok(decided.unwrap_or(answer))
+    }
+
+    /// The answer of the engine alone: the text of the level is not asked where the engine does not decide an operation.
+    pub(crate) fn decide_by_engine(&self, level: LevelId, hints: &[Hint<'_>]) -> Result<Answer, Error> {
+        let engine =
+            level.engine().ok_or_else(|| Error::Failed(format!("deciding {level}, which has no engine")))?;
+        self.decide_level(level, &engine.with_clock_skew(self.clock_skew), hints)
     }
 
     /// The answer for a level of any skew. The checker has accepted its certificate.

@@ -271,3 +271,15 @@ fn an_unknown_write_beside_a_list_is_judged_at_prefix() {
         "#]],
     );
 }
+
+/// The text of a level is asked where its engine declines; the text then asked the same engine again, without end.
+#[test]
+fn a_text_that_is_asked_instead_of_an_engine_does_not_ask_for_itself() {
+    check(
+        "init *=?\na: d(1)=91\nb: r(1)=nil r[..1]={} r(1)=91\nb: r(m0)=[0] abort\n",
+        expect![[r#"
+            holds: update-serializable read-committed read-uncommitted
+            violated: session-serializable serializable session-snapshot-isolation snapshot-isolation prefix parallel-si causal update-atomic no-lost-update read-atomic cut-isolation
+        "#]],
+    );
+}

@@ -121,24 +121,30 @@ impl Trial {
     }
 }
 
-/// Looks for a problem with a history, and shrinks the history if there is one. A panic is a problem too.
+/// Counts the answers for a history, looks for a problem with them, and shrinks the history if there is one. A panic is
+/// a problem too.
 fn examine(
     trial: Trial,
     seed: u64,
     history: &History,
-    problem: &dyn Fn(&History) -> Option<String>,
+    tally: &mut Tally,
+    problem: &dyn Fn(&History, &mut Tally) -> Option<String>,
 ) -> Result<(), Disagreement> {
-    let problem = |history: &History| {
-        catch_unwind(AssertUnwindSafe(|| problem(history))).unwrap_or_else(|panic| Some(panic_text(&*panic)))
+    let problem = |history: &History, tally: &mut Tally| {
+        let caught = catch_unwind(AssertUnwindSafe(|| problem(history, tally)));
+        caught.unwrap_or_else(|panic| Some(panic_text(&*panic)))
     };
-    if problem(history).is_none() {
+    tally.history(trial.name());
+    if problem(history, tally).is_none() {
         return Ok(());
     }
-    let smallest = shrink(history, &|history| problem(history).is_some());
+    // What is asked while the history shrinks is not counted.
+    let again = |history: &History| problem(history, &mut Tally::default());
+    let smallest = shrink(history, &|history| again(history).is_some());
     Err(Disagreement {
         trial: trial.name(),
         seed,
-        problem: problem(&smallest).unwrap_or_else(|| "it did not show again".to_owned()),
+        problem: again(&smallest).unwrap_or_else(|| "it did not show again".to_owned()),
         history: formats::notation::print(&smallest).unwrap_or_else(|error| error.to_string()),
     })
 }

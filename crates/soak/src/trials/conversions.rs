@@ -17,12 +17,13 @@ pub fn run(seed: u64, tally: &mut Tally) -> Result<(), Disagreement> {
         1 => generate_rows::history(seed, *random.pick(&Content::ALL)),
         _ => generate::history(seed, &generate::Shape::any(&mut random)),
     };
-    tally.history(Trial::Conversions.name());
-    examine(Trial::Conversions, seed, &history, &|history| problem(history).err())?;
-    for answer in problem(&history).unwrap_or_default() {
-        tally.answer(Trial::Conversions.name(), &answer, true);
-    }
-    Ok(())
+    examine(Trial::Conversions, seed, &history, tally, &|history, tally| match problem(history) {
+        Err(problem) => Some(problem),
+        Ok(answers) => {
+            answers.iter().for_each(|answer| tally.answer(Trial::Conversions.name(), answer, true));
+            None
+        }
+    })
 }
 
 fn problem(history: &History) -> Result<Vec<Answer>, String> {

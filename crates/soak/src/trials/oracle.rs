@@ -39,10 +39,7 @@ fn against_oracle(trial: Trial, seed: u64, history: &History, tally: &mut Tally)
     let mut random = Random::new(seed ^ 0x5eed);
     let skew = *random.pick(&[0, 0, 1, 3]);
     let threads = *random.pick(&[1, 1, 1, 4]);
-    tally.history(trial.name());
-    examine(trial, seed, history, &|history| problem(history, skew, threads, None))?;
-    problem(history, skew, threads, Some((trial, tally)));
-    Ok(())
+    examine(trial, seed, history, tally, &|history, tally| problem(history, skew, threads, (trial, tally)))
 }
 
 /// What is wrong with the answers for a history.
@@ -50,7 +47,7 @@ fn problem(
     history: &History,
     skew: u64,
     threads: usize,
-    counted: Option<(Trial, &mut Tally)>,
+    (trial, tally): (Trial, &mut Tally),
 ) -> Option<String> {
     let levels = answerable(history);
     let report = ask(history, &levels, |check| {
@@ -61,12 +58,7 @@ fn problem(
         Err(error) => return Some(error),
     };
     let is_refused = oracle::refusal(history).is_some();
-    if let Some((trial, tally)) = counted {
-        for answer in &report.answers {
-            tally.answer(trial.name(), answer, !is_refused);
-        }
-        return None;
-    }
+    report.answers.iter().for_each(|answer| tally.answer(trial.name(), answer, !is_refused));
     let variants = if is_refused { oracle::variants(history) } else { Vec::new() };
     let mut answers =
         report.answers.iter().filter_map(|answer| Some((answer.level.shipped()?, answer.decision)));

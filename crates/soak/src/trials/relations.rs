@@ -15,12 +15,13 @@ use crate::tally::Tally;
 /// All relations on one history.
 pub fn run(seed: u64, tally: &mut Tally) -> Result<(), Disagreement> {
     let history = generate_mixed::history(seed);
-    tally.history(Trial::Relations.name());
-    examine(Trial::Relations, seed, &history, &|history| problem(history, seed).err())?;
-    for answer in problem(&history, seed).unwrap_or_default() {
-        tally.answer(Trial::Relations.name(), &answer, true);
-    }
-    Ok(())
+    examine(Trial::Relations, seed, &history, tally, &|history, tally| match problem(history, seed) {
+        Err(problem) => Some(problem),
+        Ok(answers) => {
+            answers.iter().for_each(|answer| tally.answer(Trial::Relations.name(), answer, true));
+            None
+        }
+    })
 }
 
 fn problem(history: &History, seed: u64) -> Result<Vec<Answer>, String> {

@@ -24,22 +24,14 @@ pub fn run(seed: u64, tally: &mut Tally) -> Result<(), Disagreement> {
     let mut shape = Shape::any(&mut random);
     shape.most_txns = shape.most_txns.min(6);
     let history = generate::history(seed, &shape);
-    tally.history(Trial::Texts.name());
-    examine(Trial::Texts, seed, &history, &|history| problem(history, &level, &text, None))?;
-    problem(&history, &level, &text, Some(tally));
-    Ok(())
+    examine(Trial::Texts, seed, &history, tally, &|history, tally| problem(history, &level, &text, tally))
 }
 
 fn disagreement(seed: u64, problem: String) -> Disagreement {
     Disagreement { trial: Trial::Texts.name(), seed, problem, history: String::new() }
 }
 
-fn problem(
-    history: &History,
-    level: &spec::Level,
-    text: &str,
-    counted: Option<&mut Tally>,
-) -> Option<String> {
+fn problem(history: &History, level: &spec::Level, text: &str, tally: &mut Tally) -> Option<String> {
     let limits = Limits::start(Some(PATIENCE), None).ok()?;
     let mut asked = Asked::default();
     asked.add_own([level.clone()]);
@@ -48,10 +40,7 @@ fn problem(
         Err(error) => return Some(format!("{error} at {text}")),
     };
     let answer = report.answers.first()?;
-    if let Some(tally) = counted {
-        tally.answer(Trial::Texts.name(), answer, true);
-        return None;
-    }
+    tally.answer(Trial::Texts.name(), answer, true);
     if answer.decision.is_undecided() {
         return None;
     }

@@ -16,13 +16,10 @@ pub fn run(seed: u64, tally: &mut Tally) -> Result<(), Disagreement> {
     shape.unknown_initial = random.percent(30);
     shape.most_txns = shape.most_txns.min(6);
     let history = generate::history(seed, &shape);
-    tally.history(Trial::Weak.name());
-    examine(Trial::Weak, seed, &history, &|history| problem(history, None))?;
-    problem(&history, Some(tally));
-    Ok(())
+    examine(Trial::Weak, seed, &history, tally, &problem)
 }
 
-fn problem(history: &History, counted: Option<&mut Tally>) -> Option<String> {
+fn problem(history: &History, tally: &mut Tally) -> Option<String> {
     let has_times = history.has_times();
     let levels: Vec<LevelId> =
         LevelId::ALL.into_iter().filter(|level| has_times || !level.needs_times()).collect();
@@ -30,10 +27,7 @@ fn problem(history: &History, counted: Option<&mut Tally>) -> Option<String> {
         Ok(report) => report,
         Err(error) => return Some(error),
     };
-    if let Some(tally) = counted {
-        report.answers.iter().for_each(|answer| tally.answer(Trial::Weak.name(), answer, true));
-        return None;
-    }
+    report.answers.iter().for_each(|answer| tally.answer(Trial::Weak.name(), answer, true));
     report.answers.iter().find_map(|answer| {
         let level = answer.level.shipped()?;
         if answer.decision.is_undecided() {
