@@ -283,3 +283,24 @@ fn a_text_that_is_asked_instead_of_an_engine_does_not_ask_for_itself() {
         "#]],
     );
 }
+
+/// The mark of a deleted row is returned where the row is: not outside of the range that was read, and not twice.
+#[test]
+fn a_mark_outside_of_its_range_is_not_explained_by_the_delete() {
+    check(
+        "init *=nil\na: a(y)=0 a(y)=1 d(m0)=0 r[..2]={~m0=0} unknown\nb: r(y)=[0 1]\n",
+        expect![[r#"
+            holds: read-uncommitted
+            violated: session-serializable serializable session-snapshot-isolation snapshot-isolation
+            undecided: prefix parallel-si update-serializable causal update-atomic no-lost-update read-atomic read-committed cut-isolation
+        "#]],
+    );
+    check(
+        "init *=nil\na: w(y)=1 d(x)=0 r[..]={~x=0 ~x=0} unknown\nb: r(y)=1\n",
+        expect![[r#"
+            holds: read-uncommitted
+            violated: session-serializable serializable session-snapshot-isolation snapshot-isolation prefix
+            undecided: parallel-si update-serializable causal update-atomic no-lost-update read-atomic read-committed cut-isolation
+        "#]],
+    );
+}

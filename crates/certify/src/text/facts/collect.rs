@@ -24,6 +24,8 @@ enum Kind {
     Write(Held),
     Append(ValueId),
     List,
+    /// A read returned the row where no state of the key explains it.
+    Wrong,
 }
 
 /// Everything that is found key by key.
@@ -192,8 +194,8 @@ fn visit(
     }
 }
 
-/// A range read is a read of every known key between its bounds. A row that is returned twice or from outside is a
-/// read like any other: of a row that is not there.
+/// A range read is a read of every known key between its bounds. No state of a key explains a row that is returned twice,
+/// or from outside of the bounds: a deleted row whose mark is returned is both there and not there.
 fn visit_range(
     history: &History,
     sorted: &[KeyId],
@@ -208,10 +210,11 @@ fn visit_range(
         .map(|row| (row.key, if row.is_dead { Look::Mark(row.value) } else { Look::Row(row.value) }))
         .collect();
     returned.sort_by_key(|&(key, _)| key);
-    for &(key, look) in &returned {
-        touch(key, op, Kind::Look(look));
-        if !range.contains(datum(key)) {
-            touch(key, op, Kind::Look(Look::Nothing));
+    for (place, &(key, look)) in returned.iter().enumerate() {
+        let is_repeated = place > 0 && returned[place - 1].0 == key;
+        match is_repeated || !range.contains(datum(key)) {
+            true => touch(key, op, Kind::Wrong),
+            false => touch(key, op, Kind::Look(look)),
         }
     }
     let start = match &range.from {
@@ -275,6 +278,7 @@ impl KeyPass {
                 Kind::Write(held) => self.write(&mut own, node, held, collected),
                 Kind::Append(value) => self.write(&mut own, node, Held { value, is_dead: false }, collected),
                 Kind::List => self.lists.push((node, touch.op)),
+                Kind::Wrong => collected.unexplained.push((node, touch.op)),
                 Kind::Look(look) => match held {
                     None => self.reads.push(Pending { node, op: touch.op, look }),
                     Some(held) if look.fits(held) => {}
