@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use history::{Datum, History, InitialDefault, KeyId, Op, OpId, TxnId, ValueId};
 
 use crate::observe::live_ops;
-use one_key::{OneKey, Outcome};
+use one_key::{KeyEffect, OneKey};
 
 /// What a key can hold: a row, or nothing but perhaps the mark of a delete.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -186,7 +186,7 @@ impl RowEffects {
 
     /// Adds the effect of a transaction, from what it may have seen: the contents in their order, with the results that
     /// the transaction may have had on each.
-    fn add(&mut self, keys: &OneKey<'_>, txn: TxnId, seen: Vec<(Sight, Vec<Outcome>)>) {
+    fn add(&mut self, keys: &OneKey<'_>, txn: TxnId, seen: Vec<(Sight, Vec<KeyEffect>)>) {
         let visible = seen.len();
         let mut alternatives: Vec<Alternative> = Vec::new();
         for (held, outcomes) in seen {

@@ -97,8 +97,16 @@ fn search(history: &History, level: &Level, is_over: &dyn Fn() -> bool) -> Optio
     let (live, execution, precedence, only_reads) = (&live[..], &execution, &precedence, &only_reads[..]);
     let most_situations = if is_exact(history) { MOST_SITUATIONS } else { MOST_SITUATIONS_INEXACT };
     let try_all = |at_one_point| {
-        let search =
-            Search { history, level, live, execution, precedence, only_reads, at_one_point, most_situations };
+        let search = OrderSearch {
+            history,
+            level,
+            live,
+            execution,
+            precedence,
+            only_reads,
+            at_one_point,
+            most_situations,
+        };
         search.run(is_over)
     };
     match level.core {
@@ -191,7 +199,7 @@ fn must_precede(history: &History, level: &Level, from: (TxnId, bool), to: (TxnI
     matches!((response, request), (Some(response), Some(request)) if is_before(response, skew, request))
 }
 
-struct Search<'s, 'h> {
+struct OrderSearch<'s, 'h> {
     history: &'h History,
     level: &'s Level,
     live: &'s [TxnId],
@@ -212,7 +220,7 @@ struct Frame {
     next: usize,
 }
 
-impl Search<'_, '_> {
+impl OrderSearch<'_, '_> {
     fn run(&self, is_over: &dyn Fn() -> bool) -> Option<Found> {
         let mut entered = HashSet::new();
         let mut path = vec![Frame { state: self.execution.start(), placed: Events::default(), next: 0 }];

@@ -19,7 +19,7 @@ use flat::FlatRows;
 const DIRECT_LIMIT: i64 = 1 << 22;
 
 #[derive(Clone, Default, Debug)]
-struct Table {
+struct InternTable {
     originals: Vec<Datum>,
     rows: HashTable<u32>,
     direct: Vec<u32>,
@@ -27,7 +27,7 @@ struct Table {
 
 const EMPTY: u32 = u32::MAX;
 
-impl Table {
+impl InternTable {
     #[inline]
     fn intern_int(&mut self, int: i64) -> u32 {
         match usize::try_from(int).ok().and_then(|slot| self.direct.get(slot)) {
@@ -124,7 +124,7 @@ fn hash_of(datum: &Datum) -> u64 {
 /// The keys of a history.
 #[derive(Clone, Default, Debug)]
 pub struct Keys {
-    table: Table,
+    table: InternTable,
 }
 
 impl Keys {
@@ -177,13 +177,13 @@ impl Keys {
 /// The values of a history that are not small integers; see [`ValueId`].
 #[derive(Clone, Debug)]
 pub struct Values {
-    table: Table,
+    table: InternTable,
     rows: FlatRows,
 }
 
 impl Default for Values {
     fn default() -> Self {
-        let mut table = Table::default();
+        let mut table = InternTable::default();
         table.intern_hashed(Datum::Nil);
         Self { table, rows: FlatRows::default() }
     }

@@ -24,7 +24,7 @@ impl Components {
 
 /// The strongly connected components of a graph given by its successors.
 pub fn components<S: Iterator<Item = u32>>(node_count: usize, successors: impl Fn(u32) -> S) -> Components {
-    let mut search = Search {
+    let mut search = ComponentSearch {
         index: vec![NONE; node_count],
         low: vec![0; node_count],
         of: vec![NONE; node_count],
@@ -40,7 +40,7 @@ pub fn components<S: Iterator<Item = u32>>(node_count: usize, successors: impl F
     Components { of: search.of, count: search.count }
 }
 
-struct Search {
+struct ComponentSearch {
     index: Vec<u32>,
     low: Vec<u32>,
     of: Vec<u32>,
@@ -49,7 +49,7 @@ struct Search {
     count: usize,
 }
 
-impl Search {
+impl ComponentSearch {
     fn visit<S: Iterator<Item = u32>>(&mut self, root: u32, successors: &impl Fn(u32) -> S) {
         let mut path = vec![(root, self.enter(root, successors))];
         while let Some((node, rest)) = path.last_mut() {

@@ -25,5 +25,5 @@ mod theory;
 
 pub use lit::Lit;
 pub use proof::{Origin, Proof, ProofClause};
-pub use search::{Answer, Counts};
+pub use search::{Counts, SearchEnd};
 pub use solver::{Habits, Ranks, Setup, Solver};

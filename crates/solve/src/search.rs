@@ -4,7 +4,7 @@ use crate::solver::{Ranks, Solver};
 
 /// How a search ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Answer {
+pub enum SearchEnd {
     /// The current order satisfies every choice.
     Satisfied,
     /// No order does; [`Solver::proof`] says why.
@@ -43,9 +43,9 @@ impl Solver<'_> {
         &mut self,
         stop: &mut dyn FnMut() -> bool,
         rank: &mut dyn FnMut() -> Option<Ranks>,
-    ) -> Answer {
+    ) -> SearchEnd {
         if !self.add_given_clauses() {
-            return Answer::Contradiction;
+            return SearchEnd::Contradiction;
         }
         let mut until_restart = RESTART_UNIT;
         let mut ask_at = STOP_INTERVAL;
@@ -54,12 +54,12 @@ impl Solver<'_> {
             if self.work >= ask_at {
                 ask_at = self.work + STOP_INTERVAL;
                 if stop() {
-                    return Answer::Stopped;
+                    return SearchEnd::Stopped;
                 }
             }
             if let Err(conflict) = self.propagate() {
                 if !self.resolve_conflict(conflict) {
-                    return Answer::Contradiction;
+                    return SearchEnd::Contradiction;
                 }
                 until_restart = until_restart.saturating_sub(1);
             } else if until_restart == 0 {
@@ -74,7 +74,7 @@ impl Solver<'_> {
             } else if let Some(lit) = self.next_decision() {
                 self.decide(lit);
             } else {
-                return Answer::Satisfied;
+                return SearchEnd::Satisfied;
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Random small problems: the answer is compared with all assignments, an order must satisfy the problem, and a proof is
 //! replayed clause by clause.
 
-use isoscope_solve::{Answer, Habits, Lit, Origin, Proof, Setup, Solver};
+use isoscope_solve::{Habits, Lit, Origin, Proof, SearchEnd, Setup, Solver};
 use order::{Digraph, IncrementalOrder, topological_order};
 
 /// Numbers that depend on the seed alone (SplitMix64).
@@ -178,10 +178,10 @@ fn soak_answers_agree_with_all_assignments() {
             let habits = Habits { lazy, polarity, seed };
             let mut solver = Solver::new(&problem.setup, IncrementalOrder::new(&known, &order), habits);
             let answer = solver.search(&mut || false, &mut || None);
-            assert_eq!(answer == Answer::Satisfied, problem.has_solution(), "seed {seed}, {habits:?}");
-            found[usize::from(answer == Answer::Satisfied)] += 1;
+            assert_eq!(answer == SearchEnd::Satisfied, problem.has_solution(), "seed {seed}, {habits:?}");
+            found[usize::from(answer == SearchEnd::Satisfied)] += 1;
             match answer {
-                Answer::Satisfied => assert!(problem.is_explained_by(&solver.order()), "seed {seed}"),
+                SearchEnd::Satisfied => assert!(problem.is_explained_by(&solver.order()), "seed {seed}"),
                 _ => problem.replay(&solver.proof()),
             }
         }

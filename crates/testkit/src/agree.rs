@@ -28,7 +28,7 @@ impl fmt::Display for Disagreement {
 }
 
 /// What an engine says: whether the level holds, and why.
-pub type Answer = (bool, Certificate);
+pub type Claim = (bool, Certificate);
 
 /// Runs an engine, which answers whether the level holds and why, and compares.
 ///
@@ -37,7 +37,7 @@ pub type Answer = (bool, Certificate);
 pub fn agree(
     history: &History,
     level: &Level,
-    engine: &dyn Fn(&History, &Level) -> Answer,
+    engine: &dyn Fn(&History, &Level) -> Claim,
 ) -> Result<(), Disagreement> {
     agree_if_decided(history, level, &|history, level| Some(engine(history, level)))
 }
@@ -46,7 +46,7 @@ pub fn agree(
 pub fn agree_if_decided(
     history: &History,
     level: &Level,
-    engine: &dyn Fn(&History, &Level) -> Option<Answer>,
+    engine: &dyn Fn(&History, &Level) -> Option<Claim>,
 ) -> Result<(), Disagreement> {
     if problem(history, level, engine).is_none() {
         return Ok(());
@@ -67,7 +67,7 @@ pub fn has_certificates(history: &History, level: &Level) -> bool {
 
 /// Panics with the smallest history if an engine is wrong.
 #[track_caller]
-pub fn assert_agrees(history: &History, level: &Level, engine: &dyn Fn(&History, &Level) -> Answer) {
+pub fn assert_agrees(history: &History, level: &Level, engine: &dyn Fn(&History, &Level) -> Claim) {
     if let Err(disagreement) = agree(history, level, engine) {
         panic!("{disagreement}");
     }
@@ -76,7 +76,7 @@ pub fn assert_agrees(history: &History, level: &Level, engine: &dyn Fn(&History,
 fn problem(
     history: &History,
     level: &Level,
-    engine: &dyn Fn(&History, &Level) -> Option<Answer>,
+    engine: &dyn Fn(&History, &Level) -> Option<Claim>,
 ) -> Option<String> {
     let Ok(answer) = catch_unwind(AssertUnwindSafe(|| engine(history, level))) else {
         return Some("the engine panicked".into());

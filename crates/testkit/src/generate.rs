@@ -108,7 +108,7 @@ impl Isolation {
 }
 
 /// A transaction under way.
-struct Client {
+struct RegisterClient {
     plan: Vec<(bool, usize, i64)>,
     at: usize,
     snapshot: Vec<i64>,
@@ -125,20 +125,20 @@ struct Simulation<'s> {
     past: Vec<Vec<i64>>,
     now: i64,
     /// What each session has still to do, last first; the last one is under way.
-    sessions: Vec<Vec<Client>>,
+    sessions: Vec<Vec<RegisterClient>>,
     done: Sketch,
 }
 
 impl<'s> Simulation<'s> {
     fn plan(random: &mut Random, shape: &'s Shape) -> Self {
         let keys = random.between(1, shape.keys);
-        let mut sessions: Vec<Vec<Client>> = Vec::new();
+        let mut sessions: Vec<Vec<RegisterClient>> = Vec::new();
         // One session alone shows little: the larger of two draws.
         let count = random.between(1, shape.sessions).max(random.between(1, shape.sessions));
         sessions.resize_with(count, Vec::new);
         for number in 0..random.between(shape.least_txns, shape.most_txns) {
             let session = random.below(sessions.len());
-            sessions[session].push(Client::plan(random, shape, keys, number));
+            sessions[session].push(RegisterClient::plan(random, shape, keys, number));
         }
         sessions.retain(|session| !session.is_empty());
         let mut done = Sketch::new(keys);
@@ -211,7 +211,7 @@ impl<'s> Simulation<'s> {
     }
 }
 
-impl Client {
+impl RegisterClient {
     fn plan(random: &mut Random, shape: &Shape, keys: usize, number: usize) -> Self {
         let op = |place: usize, random: &mut Random| {
             let value = match shape.values {

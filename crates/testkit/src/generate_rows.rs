@@ -13,7 +13,7 @@ use history::{Datum, History, Outcome, TxnTimes};
 use crate::generate::{Isolation, pick_busy, spoil_times};
 use crate::{Random, Sketch, SketchTxn};
 use plan::Plan;
-use store::{Client, State};
+use store::{RowClient, State};
 
 /// What a history is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -122,7 +122,7 @@ struct Simulation<'s> {
     past: Vec<State>,
     now: i64,
     /// What each session has still to do, last first; the last one is under way.
-    sessions: Vec<Vec<Client>>,
+    sessions: Vec<Vec<RowClient>>,
     done: Sketch,
 }
 
@@ -130,14 +130,14 @@ impl<'s> Simulation<'s> {
     fn plan(random: &mut Random, shape: &'s Shape) -> Self {
         let mut done = plan::empty_sketch(random, shape);
         let plan = Plan::of(random, shape, &done.keys);
-        let mut sessions: Vec<Vec<Client>> = Vec::new();
+        let mut sessions: Vec<Vec<RowClient>> = Vec::new();
         sessions
             .resize_with(random.between(1, shape.sessions).max(random.between(1, shape.sessions)), Vec::new);
         for number in 0..random.between(shape.least_txns, shape.most_txns) {
             let count = random.between(1, shape.ops).max(random.between(1, shape.ops));
             let steps = (0..count).map(|_| plan.step(random, number)).collect();
             let session = random.below(sessions.len());
-            sessions[session].push(Client::new(steps));
+            sessions[session].push(RowClient::new(steps));
         }
         sessions.retain(|session| !session.is_empty());
         done.sessions = vec![Vec::new(); sessions.len()];

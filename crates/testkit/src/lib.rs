@@ -18,7 +18,7 @@ pub mod reference;
 mod shrink;
 mod sketch;
 
-pub use agree::{Answer, Disagreement, agree, agree_if_decided, assert_agrees, has_certificates};
+pub use agree::{Claim, Disagreement, agree, agree_if_decided, assert_agrees, has_certificates};
 pub use levels::with_levels;
 pub use random::Random;
 pub use shrink::shrink;

@@ -54,7 +54,7 @@ pub fn explain(history: &History, level: &Level) -> Option<Certificate> {
     let mut runs = Runs { facts: &facts, cells: Cells::default(), effects: FxHashMap::default() };
     for store in facts.initial_stores(&mut runs.cells) {
         for taken in facts.outcomes() {
-            let mut search = Search {
+            let mut search = OracleSearch {
                 runs: &mut runs,
                 level,
                 must_precede: &must_precede,
@@ -139,7 +139,7 @@ impl Situation {
     }
 }
 
-struct Search<'a, 'h, 'f> {
+struct OracleSearch<'a, 'h, 'f> {
     runs: &'a mut Runs<'h, 'f>,
     level: &'a Level,
     must_precede: &'a [[u32; 2]],
@@ -149,7 +149,7 @@ struct Search<'a, 'h, 'f> {
     dead: FxHashSet<Situation>,
 }
 
-impl Search<'_, '_, '_> {
+impl OracleSearch<'_, '_, '_> {
     fn extend(&mut self, situation: Situation) -> bool {
         let count = self.must_precede.len();
         let taken: Vec<usize> = (0..count).filter(|&txn| self.taken >> txn & 1 == 1).collect();

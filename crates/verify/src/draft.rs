@@ -55,7 +55,7 @@ pub(crate) struct Draft {
 /// How far the search over frontiers has come.
 enum Frontier {
     New,
-    Going(Box<frontier::Search>),
+    Going(Box<frontier::FrontierSearch>),
     /// It was not possible, or all attempts were made.
     Over,
 }
@@ -86,8 +86,9 @@ impl Draft {
 
     /// Mends the draft, or makes a new one where sessions, keys and values are few; true if it explains the history.
     pub(crate) fn mend_long(&mut self, options: &Options<'_>) -> Result<bool, Limit> {
-        for _ in 0..FIRST_ATTEMPTS {
-            if self.explore(options)? {
+        for number in 0..FIRST_ATTEMPTS {
+            let is_likely = matches!(&self.frontier, Frontier::Going(search) if search.is_likely());
+            if (number == 0 || is_likely) && self.explore(options)? {
                 return Ok(true);
             }
         }
@@ -123,7 +124,8 @@ impl Draft {
     /// Makes the next attempt of the search over frontiers, if there is one; true if it explains the history.
     fn explore(&mut self, options: &Options<'_>) -> Result<bool, Limit> {
         if matches!(self.frontier, Frontier::New) {
-            let search = options.stages.frontier.then(|| frontier::Search::new(&self.steps, options.seed));
+            let search =
+                options.stages.frontier.then(|| frontier::FrontierSearch::new(&self.steps, options.seed));
             self.frontier =
                 search.flatten().map_or(Frontier::Over, |search| Frontier::Going(Box::new(search)));
         }

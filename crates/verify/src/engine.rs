@@ -18,7 +18,7 @@ use crate::saturate::{Contradiction, Saturation, Stop};
 use crate::stats::Stats;
 use crate::time::Timeline;
 use crate::turns::{Stopped, Turns};
-use crate::{Answer, Verdict, components, cover, frontier, guess, schedule, versions};
+use crate::{Verdict, Verified, components, cover, frontier, guess, schedule, versions};
 
 /// Decides a level for which every operation of the history is indexed, taking transactions of a session to be in its
 /// order where they are linked, even if the level does not ask for that.
@@ -28,7 +28,7 @@ pub(crate) fn decide(
     level: &Level,
     links: &Links,
     options: &Options<'_>,
-) -> Answer {
+) -> Verified {
     decide_with_more(history, index, level, links, options, 0).0
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn decide_with_more(
     links: &Links,
     options: &Options<'_>,
     more: usize,
-) -> (Answer, Vec<Certificate>) {
+) -> (Verified, Vec<Certificate>) {
     let since = (options.clock)();
     let mut run = Run { options, stats: Stats::default(), since, more, others: Vec::new(), draft: None };
     let verdict = match Problem::new(history, index, level, links) {
@@ -52,7 +52,7 @@ pub(crate) fn decide_with_more(
         }
         Ok(mut problem) => run.explain(&mut problem),
     };
-    (Answer { verdict, stats: run.stats }, run.others)
+    (Verified { verdict, stats: run.stats }, run.others)
 }
 
 /// The certificate of a finding in a committed transaction.
@@ -75,14 +75,14 @@ pub(crate) fn schedule_without_sessions(
     index: &Index,
     level: &Level,
     options: &Options<'_>,
-) -> Option<Answer> {
+) -> Option<Verified> {
     let links = Links::Without(vec![true; history.txn_count()]);
     let problem = Problem::new(history, index, level, &links).ok()?;
     let since = (options.clock)();
     let mut run = Run { options, stats: Stats::default(), since, more: 0, others: Vec::new(), draft: None };
     let (known, timeline) = run.observe(&problem);
     let verdict = run.schedule(&problem, &known, &timeline)?;
-    Some(Answer { verdict, stats: run.stats })
+    Some(Verified { verdict, stats: run.stats })
 }
 
 /// An answer that follows from the version orders that the history tells, if one does.
@@ -91,7 +91,7 @@ pub(crate) fn follow_versions(
     index: &Index,
     level: &Level,
     options: &Options<'_>,
-) -> Option<Answer> {
+) -> Option<Verified> {
     if index.version_order().is_empty() {
         return None;
     }
@@ -105,7 +105,7 @@ pub(crate) fn follow_versions(
     let (mut known, _) = run.observe(&problem);
     let verdict = versions::decide(&problem, &mut known);
     run.end_stage("versions");
-    Some(Answer { verdict: verdict?, stats: run.stats })
+    Some(Verified { verdict: verdict?, stats: run.stats })
 }
 
 fn explain_flaw(problem: &Problem<'_>, flaw: &Flaw) -> Certificate {
@@ -397,12 +397,12 @@ impl Run<'_> {
         self.stats.set("restarts", counts.restarts);
         self.end_stage("search");
         let verdict = match answer {
-            solve::Answer::Satisfied => Verdict::Holds(accepted(state.problem, &choices, &solver)),
-            solve::Answer::Stopped => match stopped {
+            solve::SearchEnd::Satisfied => Verdict::Holds(accepted(state.problem, &choices, &solver)),
+            solve::SearchEnd::Stopped => match stopped {
                 Some(Stopped::Limit(limit)) => Verdict::Undecided(limit),
                 _ => self.accept_draft(state.problem).unwrap_or(Verdict::Undecided(Limit::Interrupt)),
             },
-            solve::Answer::Contradiction => {
+            solve::SearchEnd::Contradiction => {
                 let proof = solver.proof();
                 Verdict::Violated(with_evidence(state, |builder| builder.refutation(&choices, &proof)))
             }

@@ -61,7 +61,9 @@ const ATTEMPTS: [Attempt; 8] = [
     attempt(Balance::Ignored, 4, true),
 ];
 
-/// The most states of an attempt of the first round, and for each transaction; each round has four times as many.
+/// The most states of an attempt of the first round, and for each transaction, with `FEW_SESSIONS`; with more there are
+/// fewer, since each costs more. Each round has four times as many.
+const FEW_SESSIONS: usize = 8;
 const FIRST_STATES: usize = 1_200_000;
 const STATES_PER_TXN: usize = 48;
 
@@ -104,7 +106,7 @@ pub(crate) fn suits(problem: &Problem<'_>) -> bool {
 }
 
 /// The attempts that are still to be made.
-pub(crate) struct Search {
+pub(crate) struct FrontierSearch {
     layout: Layout,
     cost: Cost,
     tail: Option<Tail>,
@@ -114,7 +116,7 @@ pub(crate) struct Search {
     seed: u64,
 }
 
-impl Search {
+impl FrontierSearch {
     /// `None` if states or the tables for their costs are too large.
     pub(crate) fn new(steps: &Steps, seed: u64) -> Option<Self> {
         let is_small = steps.rows.len() + steps.key_count <= LARGEST_STATE;
@@ -126,6 +128,11 @@ impl Search {
         let is_possible = |attempt: &Attempt| cost.counts() || attempt.weights.balance == Balance::Ignored;
         let attempts = ATTEMPTS.into_iter().filter(is_possible).collect();
         Some(Self { layout, cost, tail: None, attempts, made: 0, seed })
+    }
+
+    /// Whether it is likely to find an order before a search over choices does.
+    pub(crate) fn is_likely(&self) -> bool {
+        self.layout.rows.len() <= FEW_SESSIONS
     }
 
     /// Whether all attempts were made.
@@ -142,6 +149,7 @@ impl Search {
         let (round, number) = (self.made / self.attempts.len(), self.made % self.attempts.len());
         self.made += 1;
         let most = FIRST_STATES.max(STATES_PER_TXN * steps.len()) << (2 * round);
+        let most = most * FEW_SESSIONS / self.layout.rows.len().max(FEW_SESSIONS);
         let mut beam = Beam {
             steps,
             layout: &self.layout,

@@ -50,7 +50,7 @@ pub enum Verdict {
 
 /// A verdict, and what it took.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct Verified {
     /// The verdict.
     pub verdict: Verdict,
     /// Times and counts of the stages that ran.
@@ -70,9 +70,9 @@ pub fn verify(
     index: &Index,
     level: &Level,
     options: &Options<'_>,
-) -> Result<Answer, Unsupported> {
+) -> Result<Verified, Unsupported> {
     if let Some(certificate) = hints::explain(history, level, options) {
-        return Ok(Answer { verdict: Verdict::Holds(certificate), stats: Stats::default() });
+        return Ok(Verified { verdict: Verdict::Holds(certificate), stats: Stats::default() });
     }
     let engine = |index: &Index, more: usize| {
         if more == 0
@@ -99,7 +99,7 @@ pub fn verify(
 }
 
 /// The verdict on a small history by trying its orders, whatever kinds of operations it mixes.
-fn try_orders(history: &History, level: &Level, options: &Options<'_>) -> Option<Answer> {
+fn try_orders(history: &History, level: &Level, options: &Options<'_>) -> Option<Verified> {
     let started = (options.clock)();
     let found = certify::try_orders(history, level, &|| (options.limit)().is_some())?;
     let verdict = match found {
@@ -108,7 +108,7 @@ fn try_orders(history: &History, level: &Level, options: &Options<'_>) -> Option
     };
     let mut stats = Stats::default();
     stats.stages.push(("try orders", (options.clock)().saturating_sub(started)));
-    Some(Answer { verdict, stats })
+    Some(Verified { verdict, stats })
 }
 
 /// The argument that a committed transaction shows something forbidden by itself, if one does.

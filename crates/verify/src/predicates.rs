@@ -23,11 +23,11 @@ use index::{Index, RowEffects, Scope};
 
 use crate::options::Options;
 use crate::stats::Stats;
-use crate::{Answer, Unsupported, Verdict, rows};
+use crate::{Unsupported, Verdict, Verified, rows};
 use cases::{Cases, End};
 
 /// Decides an index, and gives back up to so many further contradictions.
-type Engine<'e> = dyn Fn(&Index, usize) -> (Answer, Vec<Certificate>) + 'e;
+type Engine<'e> = dyn Fn(&Index, usize) -> (Verified, Vec<Certificate>) + 'e;
 
 /// Decides a level; `engine` decides it once every alternative is selected. `whole` is the index of the history.
 pub(crate) fn decide(
@@ -36,7 +36,7 @@ pub(crate) fn decide(
     level: &Level,
     options: &Options<'_>,
     engine: &Engine<'_>,
-) -> Result<Answer, Unsupported> {
+) -> Result<Verified, Unsupported> {
     if let Some(op) = RowEffects::refusal(history) {
         return Err(Unsupported { op });
     }
@@ -45,18 +45,18 @@ pub(crate) fn decide(
     let started = (options.clock)();
     let ran = match options.stages.rows {
         true => match rows::explain(history, level, options, &mut stats) {
-            rows::Outcome::InDoubt(keys) => {
-                serial::explain(history, level).map_or(rows::Outcome::InDoubt(keys), rows::Outcome::Explained)
+            rows::RowsEnd::InDoubt(keys) => {
+                serial::explain(history, level).map_or(rows::RowsEnd::InDoubt(keys), rows::RowsEnd::Explained)
             }
             outcome => outcome,
         },
-        false => rows::Outcome::InDoubt(Vec::new()),
+        false => rows::RowsEnd::InDoubt(Vec::new()),
     };
     stats.stages.push(("run", (options.clock)().saturating_sub(started)));
     let verdict = match ran {
-        rows::Outcome::Explained(certificate) => Verdict::Holds(certificate),
-        rows::Outcome::Limit(limit) => Verdict::Undecided(limit),
-        rows::Outcome::InDoubt(keys) => {
+        rows::RowsEnd::Explained(certificate) => Verdict::Holds(certificate),
+        rows::RowsEnd::Limit(limit) => Verdict::Undecided(limit),
+        rows::RowsEnd::InDoubt(keys) => {
             let mut answer = match question.ask_alone() {
                 Some(answer) => answer,
                 None => question.refine(keys)?,
@@ -66,7 +66,7 @@ pub(crate) fn decide(
             answer.verdict
         }
     };
-    Ok(Answer { verdict, stats })
+    Ok(Verified { verdict, stats })
 }
 
 /// Runs of the engine where most alternatives are open.
@@ -82,7 +82,7 @@ struct Question<'a> {
 
 impl Question<'_> {
     /// Whether a transaction contradicts itself: that is about one key, whatever others did.
-    fn ask_alone(&self) -> Option<Answer> {
+    fn ask_alone(&self) -> Option<Verified> {
         let key = rows::contradicted_alone(self.history).filter(|_| self.options.stages.rows)?;
         let answer = self.decide_about(Some(&vec![key])).ok()?;
         matches!(answer.verdict, Verdict::Violated(_)).then_some(answer)
@@ -90,11 +90,11 @@ impl Question<'_> {
 
     /// Decides about the keys in doubt. If those can be explained, the order that does so is tried on all rows; the rows
     /// that do not fit are in doubt from then on.
-    fn refine(&self, mut keys: Vec<KeyId>) -> Result<Answer, Unsupported> {
+    fn refine(&self, mut keys: Vec<KeyId>) -> Result<Verified, Unsupported> {
         let mut is_partial = !(self.options.stages.whole && RowEffects::are_few(self.history));
         loop {
             if let Some(limit) = (self.options.limit)() {
-                return Ok(Answer { verdict: Verdict::Undecided(limit), stats: Stats::default() });
+                return Ok(Verified { verdict: Verdict::Undecided(limit), stats: Stats::default() });
             }
             let answer = match self.decide_about(is_partial.then_some(&keys)) {
                 Ok(answer) => answer,
@@ -122,7 +122,7 @@ impl Question<'_> {
         }
     }
 
-    fn decide_about(&self, keys: Option<&Vec<KeyId>>) -> Result<Answer, Unsupported> {
+    fn decide_about(&self, keys: Option<&Vec<KeyId>>) -> Result<Verified, Unsupported> {
         let scope = Scope { keys: keys.map(|keys| &keys[..]), clock_skew: self.level.window() };
         let made;
         // Where rows are few and real time plays no part, the index of the history is about all keys already.
@@ -149,7 +149,7 @@ impl Question<'_> {
     }
 
     /// Decides which alternatives are true; `None` if that takes more runs of the engine than so many.
-    fn decide_ways(&self, index: &Index, most_runs: usize) -> Option<Answer> {
+    fn decide_ways(&self, index: &Index, most_runs: usize) -> Option<Verified> {
         let effects = index.effects();
         if effects.all().iter().all(|effect| effect.alternatives.len() == 1) {
             return Some((self.engine)(index, 0).0);
@@ -169,6 +169,6 @@ impl Question<'_> {
                 Verdict::Violated(Certificate::Violated { steps: cases.derivation(), keys: None })
             }
         };
-        Some(Answer { verdict, stats })
+        Some(Verified { verdict, stats })
     }
 }

@@ -28,7 +28,7 @@ use crate::stats::Stats;
 use trial::Misfits;
 
 /// What running the transactions gave.
-pub(crate) enum Outcome {
+pub(crate) enum RowsEnd {
     /// The order that explains the history.
     Explained(Certificate),
     /// None was found; these rows are in doubt.
@@ -37,23 +37,23 @@ pub(crate) enum Outcome {
 }
 
 /// Runs the transactions, if their order is free enough to find one.
-pub(crate) fn explain(history: &History, level: &Level, options: &Options<'_>, stats: &mut Stats) -> Outcome {
+pub(crate) fn explain(history: &History, level: &Level, options: &Options<'_>, stats: &mut Stats) -> RowsEnd {
     let mut in_doubt = Vec::new();
     for attempt in attempts(history, level) {
-        let Some(search) = search::Search::new(history, &attempt, options) else { continue };
+        let Some(search) = search::RowSearch::new(history, &attempt, options) else { continue };
         let (end, counts) = search.run();
         stats.set("learned orders", counts.learned);
         stats.set("taken back", counts.taken_back);
         stats.set("overridden", counts.overrides);
         match end {
             search::End::Found { order, committed_unknown } => {
-                return Outcome::Explained(expand(level, &attempt, order, committed_unknown));
+                return RowsEnd::Explained(expand(level, &attempt, order, committed_unknown));
             }
-            search::End::Limit(limit) => return Outcome::Limit(limit),
+            search::End::Limit(limit) => return RowsEnd::Limit(limit),
             search::End::Stuck(keys) => in_doubt = keys,
         }
     }
-    Outcome::InDoubt(in_doubt)
+    RowsEnd::InDoubt(in_doubt)
 }
 
 /// The levels at which an order is looked for: one after the other as they ask for less, the strongest first.

@@ -36,7 +36,7 @@ use index::Index;
 use rustc_hash::FxHashMap;
 
 use crate::problem::Links;
-use crate::{Answer, Options, Stats, Verdict, engine};
+use crate::{Options, Stats, Verdict, Verified, engine};
 
 /// How often transactions are taken out of sessions before all are.
 const ROUNDS: u64 = 400;
@@ -50,7 +50,7 @@ const MORE: usize = 32;
 /// How many stretches are few.
 const FEW: usize = 4;
 
-pub(crate) fn decide(history: &History, index: &Index, level: &Level, options: &Options<'_>) -> Answer {
+pub(crate) fn decide(history: &History, index: &Index, level: &Level, options: &Options<'_>) -> Verified {
     let mut detached = vec![false; history.txn_count()];
     for round in 1.. {
         if round == 2
@@ -86,7 +86,7 @@ fn violated(
     links: &Links,
     certificate: &Certificate,
     stats: Stats,
-) -> Answer {
+) -> Verified {
     let simplest = engine::decide(history, index, level, links, options).verdict;
     let verdict = match simplest {
         Verdict::Violated(simplest) if Stretches::of(history, &simplest, level).0.is_empty() => {
@@ -94,7 +94,7 @@ fn violated(
         }
         _ => Verdict::Violated(certificate.clone()),
     };
-    Answer { verdict, stats }
+    Verified { verdict, stats }
 }
 
 /// The stretches of sessions that a derivation uses, shortest first: how long, and which transaction is at the end.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use certify::Level;
 use history::History;
 use index::Index;
-use isoscope_verify::{Answer, Options, Stages, Verdict, verify};
+use isoscope_verify::{Options, Stages, Verdict, Verified, verify};
 
 /// A sequence of numbers that a seed decides (Knuth's linear congruential generator).
 struct Random(u64);
@@ -43,7 +43,7 @@ fn serial_run(seed: u64, sessions: usize, txns: usize, keys: usize, planted: &[&
     formats::read_bytes("a serial run", text.as_bytes(), &options).expect("a history").history
 }
 
-fn answer(history: &History, level: &str, stages: Stages) -> Answer {
+fn answer(history: &History, level: &str, stages: Stages) -> Verified {
     let level = Level::named(level).expect("a level");
     let options = Options { stages, ..Options::default() };
     let answer = verify(history, &Index::of(history), &level, &options).expect("reads and writes");
@@ -53,7 +53,7 @@ fn answer(history: &History, level: &str, stages: Stages) -> Answer {
     answer
 }
 
-fn count(answer: &Answer, name: &str) -> Option<u64> {
+fn count(answer: &Verified, name: &str) -> Option<u64> {
     answer.stats.counts.iter().find(|(known, _)| *known == name).map(|&(_, count)| count)
 }
 

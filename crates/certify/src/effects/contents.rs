@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use history::{Datum, History, Op, TxnId};
 
-use super::one_key::{OneKey, Outcome};
+use super::one_key::{KeyEffect, OneKey};
 use super::{Content, Scope, Sight};
 use crate::observe::live_ops;
 
 /// For each transaction that a key concerns: the contents that it may have seen, ascending, with its results on each.
-type Seen = Vec<(TxnId, Vec<(Sight, Vec<Outcome>)>)>;
+type Seen = Vec<(TxnId, Vec<(Sight, Vec<KeyEffect>)>)>;
 
 /// Up to this number of predicate writes each is applied once at most to a content; of more, as many as there are.
 const DISTINGUISHED: usize = 10;
@@ -32,7 +32,11 @@ pub(super) fn seen_by_each(key: &OneKey<'_>, scope: &Scope<'_>) -> Option<Seen> 
 }
 
 /// The results of a transaction on contents, if its predicates concern the key with one of them.
-fn results(key: &OneKey<'_>, txn: TxnId, contents: &BTreeSet<Content>) -> Option<Vec<(Sight, Vec<Outcome>)>> {
+fn results(
+    key: &OneKey<'_>,
+    txn: TxnId,
+    contents: &BTreeSet<Content>,
+) -> Option<Vec<(Sight, Vec<KeyEffect>)>> {
     if !key.is_concerned(txn, contents.iter()) {
         return None;
     }
@@ -106,7 +110,7 @@ fn by_reads(key: &OneKey<'_>) -> Seen {
     key.by_predicate.iter().filter_map(of_txn).collect()
 }
 
-fn results_by_reads(key: &OneKey<'_>, txn: TxnId, known: &[Content]) -> Option<Vec<(Sight, Vec<Outcome>)>> {
+fn results_by_reads(key: &OneKey<'_>, txn: TxnId, known: &[Content]) -> Option<Vec<(Sight, Vec<KeyEffect>)>> {
     let has_writes = key.history.ops(txn).any(|(_, op)| matches!(op, Op::PredicateWrite(_)));
     if !has_writes && !key.is_concerned(txn, known.iter()) {
         return None;
@@ -126,7 +130,7 @@ fn results_by_reads(key: &OneKey<'_>, txn: TxnId, known: &[Content]) -> Option<V
 }
 
 /// A row that no read returned is one of the others, also where it is known what a transaction left.
-fn forget_unread(outcome: &mut Outcome, known: &[Content]) {
+fn forget_unread(outcome: &mut KeyEffect, known: &[Content]) {
     if let Some((held, _)) = &mut outcome.written
         && !matches!(held, Sight::Known(content) if known.contains(content))
     {

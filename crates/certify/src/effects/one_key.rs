@@ -10,7 +10,7 @@ use crate::observe::live_ops;
 
 /// What a transaction did to a key.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Outcome {
+pub(super) struct KeyEffect {
     pub written: Option<(Sight, OpId)>,
     pub matched: Vec<OpId>,
 }
@@ -149,8 +149,8 @@ impl<'h> OneKey<'h> {
 
     /// Runs a transaction on a content: all that it may have done, if it had the answers that it had. `known` are the
     /// contents that a change may have made of a row that no read returned.
-    pub fn run(&self, txn: TxnId, start: &Sight, known: &[Content]) -> Vec<Outcome> {
-        let mut states = vec![(start.clone(), Outcome::default())];
+    pub fn run(&self, txn: TxnId, start: &Sight, known: &[Content]) -> Vec<KeyEffect> {
+        let mut states = vec![(start.clone(), KeyEffect::default())];
         for (id, op) in self.history.ops(txn) {
             self.steps.set(self.steps.get() + states.len() as u64);
             states = states.into_iter().flat_map(|state| self.step(id, &op, state, known)).collect();
@@ -165,9 +165,9 @@ impl<'h> OneKey<'h> {
         &self,
         id: OpId,
         op: &Op<'_>,
-        (held, outcome): (Sight, Outcome),
+        (held, outcome): (Sight, KeyEffect),
         known: &[Content],
-    ) -> Vec<(Sight, Outcome)> {
+    ) -> Vec<(Sight, KeyEffect)> {
         if let Op::PredicateWrite(write) = op {
             return self.change(id, write, (held, outcome), known);
         }
@@ -177,7 +177,7 @@ impl<'h> OneKey<'h> {
         match self.left_by(op) {
             Some(left) => {
                 let left = Sight::Known(left);
-                vec![(left.clone(), Outcome { written: Some((left, id)), ..outcome })]
+                vec![(left.clone(), KeyEffect { written: Some((left, id)), ..outcome })]
             }
             None => vec![(held, outcome)],
         }
@@ -217,9 +217,9 @@ impl<'h> OneKey<'h> {
         &self,
         id: OpId,
         write: &PredicateWrite,
-        (held, outcome): (Sight, Outcome),
+        (held, outcome): (Sight, KeyEffect),
         known: &[Content],
-    ) -> Vec<(Sight, Outcome)> {
+    ) -> Vec<(Sight, KeyEffect)> {
         let op = Op::PredicateWrite(write);
         let truth = match &held {
             Sight::Known(content) => self.matches(&op, content),
@@ -234,7 +234,7 @@ impl<'h> OneKey<'h> {
             for made in made_of(&held, &write.change, known) {
                 let mut matched = outcome.matched.clone();
                 matched.push(id);
-                states.push((made.clone(), Outcome { written: Some((made, id)), matched }));
+                states.push((made.clone(), KeyEffect { written: Some((made, id)), matched }));
             }
         }
         if is_possible(false) {

@@ -7,7 +7,7 @@ use crate::{Random, Sketch};
 
 /// An operation before it has an answer.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Step {
+pub(super) enum PlannedOp {
     Read {
         key: usize,
     },
@@ -100,18 +100,18 @@ impl<'s> Plan<'s> {
         plan
     }
 
-    pub fn step(&self, random: &mut Random, txn: usize) -> Step {
+    pub fn step(&self, random: &mut Random, txn: usize) -> PlannedOp {
         let key = random.below(self.keys.len());
         let value = value(random, self.shape);
         match self.shape.content {
             // Elements are unique, as in the recordings of list-append; now and then one is not.
             Content::Lists if random.percent(45) => {
                 let element = if random.percent(95) { txn * 10 + random.below(10) } else { 1 };
-                Step::Append { key, value: int(element) }
+                PlannedOp::Append { key, value: int(element) }
             }
-            Content::Lists => Step::ReadList { key },
-            Content::Versions if random.percent(50) => Step::ReadVersion { key },
-            Content::Versions => Step::Write { key, value },
+            Content::Lists => PlannedOp::ReadList { key },
+            Content::Versions if random.percent(50) => PlannedOp::ReadVersion { key },
+            Content::Versions => PlannedOp::Write { key, value },
             Content::Ranges => self.row_step(random, key, value),
             Content::Mixed if random.percent(50) => self.row_step(random, key, value),
             Content::Predicates | Content::Columns | Content::Mixed => {
@@ -120,19 +120,21 @@ impl<'s> Plan<'s> {
         }
     }
 
-    fn row_step(&self, random: &mut Random, key: usize, value: Datum) -> Step {
+    fn row_step(&self, random: &mut Random, key: usize, value: Datum) -> PlannedOp {
         match random.below(10) {
-            0 => Step::Insert { key, value },
-            1 | 2 => Step::Write { key, value },
+            0 => PlannedOp::Insert { key, value },
+            1 | 2 => PlannedOp::Write { key, value },
             3 | 4 => {
                 let mark = int(90 + random.below(2));
                 let mark = if random.percent(90) { mark } else { value };
-                Step::Delete { key, mark: random.percent(self.shape.marked).then_some(mark) }
+                PlannedOp::Delete { key, mark: random.percent(self.shape.marked).then_some(mark) }
             }
-            5 | 6 => Step::Read { key },
-            _ => {
-                Step::Range { from: self.bound(random), to: self.bound(random), shows_dead: self.shows_dead }
-            }
+            5 | 6 => PlannedOp::Read { key },
+            _ => PlannedOp::Range {
+                from: self.bound(random),
+                to: self.bound(random),
+                shows_dead: self.shows_dead,
+            },
         }
     }
 
@@ -145,15 +147,15 @@ impl<'s> Plan<'s> {
         }
     }
 
-    fn predicate_step(&self, random: &mut Random, key: usize, value: Datum) -> Step {
+    fn predicate_step(&self, random: &mut Random, key: usize, value: Datum) -> PlannedOp {
         let predicate = random.pick(&self.predicates).clone();
         match random.below(10) {
-            0 => Step::Insert { key, value },
-            1 => Step::Delete { key, mark: None },
-            2 => Step::Write { key, value },
-            3 => Step::Read { key },
-            4..=6 => Step::PredicateRead { predicate },
-            _ => Step::PredicateWrite { predicate, change: self.change(random) },
+            0 => PlannedOp::Insert { key, value },
+            1 => PlannedOp::Delete { key, mark: None },
+            2 => PlannedOp::Write { key, value },
+            3 => PlannedOp::Read { key },
+            4..=6 => PlannedOp::PredicateRead { predicate },
+            _ => PlannedOp::PredicateWrite { predicate, change: self.change(random) },
         }
     }
 

@@ -4,7 +4,7 @@
 
 use history::{Bound, Change, Datum, Predicate, TxnTimes};
 
-use super::plan::Step;
+use super::plan::PlannedOp;
 use crate::{Random, Sketch, SketchOp, SketchRow, SketchTxn, What};
 
 /// What a key holds.
@@ -37,8 +37,8 @@ impl State {
 }
 
 /// A transaction under way.
-pub(super) struct Client {
-    steps: Vec<Step>,
+pub(super) struct RowClient {
+    steps: Vec<PlannedOp>,
     at: usize,
     pub snapshot: Option<State>,
     /// What the transaction wrote itself.
@@ -46,8 +46,8 @@ pub(super) struct Client {
     pub txn: SketchTxn,
 }
 
-impl Client {
-    pub fn new(steps: Vec<Step>) -> Self {
+impl RowClient {
+    pub fn new(steps: Vec<PlannedOp>) -> Self {
         Self { steps, at: 0, snapshot: None, own: Vec::new(), txn: SketchTxn::committed(Vec::new()) }
     }
 
@@ -90,7 +90,7 @@ impl Client {
         let seen: Keys =
             (0..keys.len()).map(|key| self.own[key].clone().unwrap_or(below.0[key].clone())).collect();
         let mut op = SketchOp::new(self.do_step(random, keys, &seen, step.clone()));
-        if let Step::ReadVersion { key } = step
+        if let PlannedOp::ReadVersion { key } = step
             && self.own[key].is_none()
         {
             op.version = random.percent(80).then_some(seen[key].version);
@@ -98,37 +98,39 @@ impl Client {
         self.txn.ops.push(op);
     }
 
-    fn do_step(&mut self, random: &mut Random, keys: &[Datum], seen: &Keys, step: Step) -> What {
+    fn do_step(&mut self, random: &mut Random, keys: &[Datum], seen: &Keys, step: PlannedOp) -> What {
         match step {
-            Step::Read { key } | Step::ReadVersion { key } => {
+            PlannedOp::Read { key } | PlannedOp::ReadVersion { key } => {
                 What::Read { key, value: random.percent(97).then(|| seen[key].value.clone()) }
             }
-            Step::Write { key, value } => {
+            PlannedOp::Write { key, value } => {
                 self.hold(key, value.clone(), false);
                 What::Write { key, value }
             }
-            Step::Insert { key, value } => {
+            PlannedOp::Insert { key, value } => {
                 self.hold(key, value.clone(), false);
                 What::Insert { key, value }
             }
-            Step::Delete { key, mark } => {
+            PlannedOp::Delete { key, mark } => {
                 self.hold(key, mark.clone().unwrap_or(Datum::Nil), mark.is_some());
                 What::Delete { key, mark }
             }
-            Step::Append { key, value } => {
+            PlannedOp::Append { key, value } => {
                 let mut list = elements(&seen[key].value);
                 list.push(value.clone());
                 self.hold(key, Datum::List(list.into()), false);
                 What::Append { key, value }
             }
-            Step::ReadList { key } => What::ReadList { key, list: Some(elements(&seen[key].value)) },
-            Step::Range { from, to, shows_dead } => range(random, keys, seen, (from, to), shows_dead),
-            Step::PredicateRead { predicate } => {
+            PlannedOp::ReadList { key } => What::ReadList { key, list: Some(elements(&seen[key].value)) },
+            PlannedOp::Range { from, to, shows_dead } => range(random, keys, seen, (from, to), shows_dead),
+            PlannedOp::PredicateRead { predicate } => {
                 let matching = matching(keys, seen, &predicate).into_iter();
                 let rows = matching.map(|key| row(key, &seen[key])).collect();
                 What::PredicateRead { predicate, rows: random.percent(97).then_some(rows) }
             }
-            Step::PredicateWrite { predicate, change } => self.change(random, keys, seen, predicate, change),
+            PlannedOp::PredicateWrite { predicate, change } => {
+                self.change(random, keys, seen, predicate, change)
+            }
         }
     }
 

@@ -9,11 +9,11 @@ pub(super) struct Txn<'h> {
     pub id: TxnId,
     pub is_unknown: bool,
     /// What it did, in program order; operations that the database refused are left out.
-    pub steps: Vec<Step<'h>>,
+    pub steps: Vec<OracleOp<'h>>,
 }
 
 /// An operation with what belongs to it.
-pub(super) struct Step<'h> {
+pub(super) struct OracleOp<'h> {
     pub op: Op<'h>,
     /// The place of what it read or wrote in its key's version order, if that was recorded.
     pub version: Option<i64>,
@@ -100,8 +100,8 @@ impl<'h> Facts<'h> {
     }
 }
 
-fn step<'h>(history: &History, id: OpId, op: Op<'h>) -> Step<'h> {
-    Step { op, version: history.op_version(id), predicate: predicate_of(op).and_then(Result::ok) }
+fn step<'h>(history: &History, id: OpId, op: Op<'h>) -> OracleOp<'h> {
+    OracleOp { op, version: history.op_version(id), predicate: predicate_of(op).and_then(Result::ok) }
 }
 
 /// What a key may hold at first: what was recorded; or else nothing, or any value or mark of a deleted row that was seen

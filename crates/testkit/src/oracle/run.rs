@@ -5,7 +5,7 @@
 
 use history::{Bound, Datum, KeyId, Op, PredicateRead, PredicateWrite, RangeRead, Row, ValueId};
 
-use super::facts::{Facts, Step, Txn};
+use super::facts::{Facts, OracleOp, Txn};
 use super::store::{Cell, Cells};
 
 /// What a transaction leaves behind, and what it says of versions.
@@ -56,7 +56,7 @@ struct Run<'f, 'h> {
 
 impl Run<'_, '_> {
     /// Does one operation; false if it cannot have had the answer it had.
-    fn step(&mut self, step: &Step<'_>) -> bool {
+    fn step(&mut self, step: &OracleOp<'_>) -> bool {
         match step.op {
             Op::Read { value: None, .. } | Op::ReadList { list: None, .. } => true,
             Op::Read { key, value: Some(value) } => {
@@ -155,13 +155,13 @@ impl Run<'_, '_> {
         !has_repeats(rows) && (0..self.state.len()).all(is_right)
     }
 
-    fn matches(&self, step: &Step<'_>, key: usize) -> bool {
+    fn matches(&self, step: &OracleOp<'_>, key: usize) -> bool {
         let predicate = step.predicate.as_ref().expect("histories with others were refused");
         self.state[key].row().is_some_and(|row| predicate.matches(self.key(key), row))
     }
 
     /// The rows that match, with what they hold, and no others.
-    fn predicate_read(&self, step: &Step<'_>, read: &PredicateRead) -> bool {
+    fn predicate_read(&self, step: &OracleOp<'_>, read: &PredicateRead) -> bool {
         let Some(rows) = &read.rows else { return true };
         let is_right = |key: usize| match find(rows, key) {
             None => !self.matches(step, key),
@@ -174,7 +174,7 @@ impl Run<'_, '_> {
     }
 
     /// All rows that match are changed, and they are those that the database said it changed.
-    fn predicate_write(&mut self, step: &Step<'_>, write: &PredicateWrite) -> bool {
+    fn predicate_write(&mut self, step: &OracleOp<'_>, write: &PredicateWrite) -> bool {
         let matching: Vec<usize> = (0..self.state.len()).filter(|&key| self.matches(step, key)).collect();
         for &key in &matching {
             let old = self.state[key].row().expect("only a row matches");

@@ -18,7 +18,7 @@ use index::{Index, RowEffects};
 use super::Engine;
 use super::basis::Basis;
 use crate::options::{Limit, Options};
-use crate::{Answer, Verdict};
+use crate::{Verdict, Verified};
 
 /// An effect and one of its alternatives.
 pub(super) type Taken = (u32, u32);
@@ -69,7 +69,7 @@ pub(super) struct Cases<'a> {
     pub effects: &'a Arc<RowEffects>,
     pub level: &'a Level,
     pub by_key: Vec<Vec<u32>>,
-    pub last: Option<Answer>,
+    pub last: Option<Verified>,
     steps: Vec<Step>,
     options: &'a Options<'a>,
     engine: &'a Engine<'a>,

@@ -8,8 +8,8 @@
 use history::{KeyId, TxnId};
 
 use super::contents::Content;
-use super::scripts::{Step, find};
-use super::search::{Deed, LearnedOrder, Search};
+use super::scripts::{ScriptStep, find};
+use super::search::{Deed, LearnedOrder, RowSearch};
 
 /// Why a writer has to wait.
 #[derive(Default)]
@@ -33,7 +33,7 @@ pub(super) struct Blocked {
 /// PendingReads of one row that are looked at.
 const MAX_PENDING: usize = 32;
 
-impl Search<'_, '_> {
+impl RowSearch<'_, '_> {
     /// Places a writer that need not wait.
     pub(super) fn place_a_writer(&mut self) -> Result<(), Blocked> {
         let mut places: Vec<usize> = (0..self.open.len()).collect();
@@ -139,7 +139,7 @@ impl Search<'_, '_> {
         let datum = self.scripts.key(key);
         let is_surprised = |txn: TxnId| {
             self.scripts.of_txn[txn.index()].steps.iter().any(|step| match step {
-                Step::Query { filter, shown } => {
+                ScriptStep::Query { filter, shown } => {
                     self.scripts.contents.matches(filter, datum, after)
                         && !self.scripts.contents.matches(filter, datum, before)
                         && find(shown, key).is_none()

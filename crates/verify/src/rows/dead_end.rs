@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use super::blocks::Blocked;
 use super::contents::Content;
 use super::open::{Open, concerned};
-use super::search::{Deed, LearnedOrder, Search};
+use super::search::{Deed, LearnedOrder, RowSearch};
 use super::table::Overwritten;
 
 /// The most rows that do not fit which are examined for one transaction.
@@ -38,7 +38,7 @@ impl Recent {
     }
 }
 
-impl Search<'_, '_> {
+impl RowSearch<'_, '_> {
     /// Goes on from a dead end, or gives the rows that it is about.
     pub(super) fn leave_dead_end(&mut self, blocked: Blocked) -> Result<(), Vec<KeyId>> {
         let mut learned = blocked.late.clone();

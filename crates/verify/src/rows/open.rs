@@ -7,8 +7,8 @@
 use history::{KeyId, TxnId};
 
 use super::contents::Content;
-use super::scripts::{Meeting, Scripts, Step, find};
-use super::table::Table;
+use super::scripts::{Meeting, ScriptStep, Scripts, find};
+use super::table::RowTable;
 
 /// A transaction that may come next.
 #[derive(Clone)]
@@ -36,15 +36,15 @@ enum Kind {
 }
 
 impl Open {
-    pub fn new(scripts: &mut Scripts<'_>, table: &Table, txn: TxnId, fitted: Vec<u32>) -> Self {
+    pub fn new(scripts: &mut Scripts<'_>, table: &RowTable, txn: TxnId, fitted: Vec<u32>) -> Self {
         let steps = &scripts.of_txn[txn.index()].steps;
         let kind = match &steps[..] {
-            [Step::Query { .. }] => Kind::Query,
-            [Step::Update { .. }] => Kind::Update,
+            [ScriptStep::Query { .. }] => Kind::Query,
+            [ScriptStep::Update { .. }] => Kind::Update,
             _ => Kind::Other,
         };
         let counts = steps.iter().enumerate().filter_map(|(place, step)| match step {
-            Step::Update { count: Some(count), .. } => Some((place as u32, 0, *count)),
+            ScriptStep::Update { count: Some(count), .. } => Some((place as u32, 0, *count)),
             _ => None,
         });
         let counts = counts.collect();
@@ -67,8 +67,10 @@ impl Open {
     }
 
     /// Rows that were shown and are otherwise now, and rows that match and were not shown.
-    fn count_query(&mut self, scripts: &Scripts<'_>, table: &Table) {
-        let [Step::Query { filter, shown }] = &scripts.of_txn[self.txn.index()].steps[..] else { return };
+    fn count_query(&mut self, scripts: &Scripts<'_>, table: &RowTable) {
+        let [ScriptStep::Query { filter, shown }] = &scripts.of_txn[self.txn.index()].steps[..] else {
+            return;
+        };
         let mut hits = Vec::new();
         table.hits(scripts, filter, &mut hits);
         let mut unexpected = hits.len();
@@ -82,8 +84,10 @@ impl Open {
     }
 
     /// Rows that match, and those that were told to be changed and are not, or the other way round.
-    fn count_update(&mut self, scripts: &Scripts<'_>, table: &Table) {
-        let [Step::Update { filter, keys, .. }] = &scripts.of_txn[self.txn.index()].steps[..] else { return };
+    fn count_update(&mut self, scripts: &Scripts<'_>, table: &RowTable) {
+        let [ScriptStep::Update { filter, keys, .. }] = &scripts.of_txn[self.txn.index()].steps[..] else {
+            return;
+        };
         let mut hits = Vec::new();
         table.hits(scripts, filter, &mut hits);
         self.writes = hits.len() as u32;
@@ -94,7 +98,7 @@ impl Open {
         }
     }
 
-    fn count_all(&mut self, scripts: &mut Scripts<'_>, table: &Table) {
+    fn count_all(&mut self, scripts: &mut Scripts<'_>, table: &RowTable) {
         for key in concerned(scripts, table, self.txn) {
             let meeting = scripts.meet(self.txn, key, table.now(key));
             self.add(&meeting);
@@ -120,7 +124,7 @@ impl Open {
     /// A row has changed.
     pub fn note(&mut self, scripts: &mut Scripts<'_>, key: KeyId, before: Content, after: Content) {
         match (self.kind, &scripts.of_txn[self.txn.index()].steps[..]) {
-            (Kind::Query, [Step::Query { filter, shown }]) => {
+            (Kind::Query, [ScriptStep::Query { filter, shown }]) => {
                 let datum = scripts.key(key);
                 let (was, is) = (
                     scripts.contents.matches(filter, datum, before),
@@ -134,7 +138,7 @@ impl Open {
                     self.wrong += u32::from(row.map_or(is, |row| !is || !is_shown(row, after)));
                 }
             }
-            (Kind::Update, [Step::Update { filter, keys, .. }]) => {
+            (Kind::Update, [ScriptStep::Update { filter, keys, .. }]) => {
                 let datum = scripts.key(key);
                 let (was, is) = (
                     scripts.contents.matches(filter, datum, before),
@@ -166,12 +170,12 @@ impl Open {
 }
 
 /// The rows that a transaction meets in another way than doing nothing and seeing nothing.
-pub(crate) fn concerned(scripts: &Scripts<'_>, table: &Table, txn: TxnId) -> Vec<KeyId> {
+pub(crate) fn concerned(scripts: &Scripts<'_>, table: &RowTable, txn: TxnId) -> Vec<KeyId> {
     let mut keys = Vec::new();
     for step in &scripts.of_txn[txn.index()].steps {
         match step {
-            Step::Read { key, .. } | Step::Write { key, .. } => keys.push(*key),
-            Step::Range { range, shown } => {
+            ScriptStep::Read { key, .. } | ScriptStep::Write { key, .. } => keys.push(*key),
+            ScriptStep::Range { range, shown } => {
                 let all = (0..table.key_count()).map(KeyId::from_index);
                 let is_there = |&key: &KeyId| {
                     !scripts.contents.is_dead(table.now(key)) && range.contains(scripts.key(key))
@@ -179,11 +183,11 @@ pub(crate) fn concerned(scripts: &Scripts<'_>, table: &Table, txn: TxnId) -> Vec
                 keys.extend(all.filter(is_there));
                 keys.extend(shown.iter().map(|row| row.key));
             }
-            Step::Query { filter, shown } => {
+            ScriptStep::Query { filter, shown } => {
                 table.hits(scripts, filter, &mut keys);
                 keys.extend(shown.iter().map(|row| row.key));
             }
-            Step::Update { filter, keys: told, .. } => {
+            ScriptStep::Update { filter, keys: told, .. } => {
                 table.hits(scripts, filter, &mut keys);
                 keys.extend(told.iter().flatten());
             }
@@ -195,9 +199,9 @@ pub(crate) fn concerned(scripts: &Scripts<'_>, table: &Table, txn: TxnId) -> Vec
 }
 
 /// What a transaction would write.
-pub(crate) fn effects(scripts: &mut Scripts<'_>, table: &Table, txn: TxnId) -> Vec<(KeyId, Content)> {
+pub(crate) fn effects(scripts: &mut Scripts<'_>, table: &RowTable, txn: TxnId) -> Vec<(KeyId, Content)> {
     let mut keys = Vec::new();
-    if let [Step::Update { filter, edit, .. }] = &scripts.of_txn[txn.index()].steps[..] {
+    if let [ScriptStep::Update { filter, edit, .. }] = &scripts.of_txn[txn.index()].steps[..] {
         table.hits(scripts, filter, &mut keys);
         let contents = &mut scripts.contents;
         return keys.into_iter().map(|key| (key, contents.apply(edit, table.now(key)))).collect();

@@ -6,7 +6,7 @@
 use history::{KeyId, TxnId};
 
 use super::contents::Content;
-use super::scripts::{Scripts, Step};
+use super::scripts::{ScriptStep, Scripts};
 
 /// A reader by its place in the order of begins, and what it saw.
 #[derive(Clone, Copy, Default)]
@@ -106,11 +106,11 @@ impl PendingReads {
 pub(super) fn each(scripts: &Scripts<'_>, txn: TxnId, mut add: impl FnMut(KeyId, Content)) {
     for step in &scripts.of_txn[txn.index()].steps {
         match step {
-            Step::Read { key, row, .. } => add(*key, *row),
-            Step::Range { shown, .. } | Step::Query { shown, .. } => {
+            ScriptStep::Read { key, row, .. } => add(*key, *row),
+            ScriptStep::Range { shown, .. } | ScriptStep::Query { shown, .. } => {
                 shown.iter().for_each(|row| add(row.key, row.content));
             }
-            Step::Write { .. } | Step::Update { .. } => return,
+            ScriptStep::Write { .. } | ScriptStep::Update { .. } => return,
         }
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct Shown {
     pub content: Content,
 }
 
-pub(crate) enum Step<'h> {
+pub(crate) enum ScriptStep<'h> {
     /// It saw this, or the mark.
     Read {
         key: KeyId,
@@ -48,7 +48,7 @@ pub(crate) enum Step<'h> {
 
 #[derive(Default)]
 pub(crate) struct Script<'h> {
-    pub steps: Vec<Step<'h>>,
+    pub steps: Vec<ScriptStep<'h>>,
 }
 
 /// How a transaction meets a row.
@@ -99,7 +99,7 @@ impl<'h> Scripts<'h> {
 
     /// The step of an operation; none if it tells nothing. `None` if it cannot be run.
     #[expect(clippy::option_option, reason = "an operation may have no step, or be one that cannot be run")]
-    fn step(&mut self, op: &Op<'h>, content_of: &mut ContentOf) -> Option<Option<Step<'h>>> {
+    fn step(&mut self, op: &Op<'h>, content_of: &mut ContentOf) -> Option<Option<ScriptStep<'h>>> {
         let history = self.history;
         let mut row = |value: ValueId| content_of.row(history, &mut self.contents, value);
         Some(Some(match *op {
@@ -109,21 +109,23 @@ impl<'h> Scripts<'h> {
                     true => self.contents.mark(&history.values().original(value)),
                     false => row,
                 };
-                Step::Read { key, row, mark }
+                ScriptStep::Read { key, row, mark }
             }
-            Op::Write { key, value } | Op::Insert { key, value } => Step::Write { key, content: row(value) },
+            Op::Write { key, value } | Op::Insert { key, value } => {
+                ScriptStep::Write { key, content: row(value) }
+            }
             Op::Delete { key, tombstone } => {
                 let mark = history.values().original(tombstone.unwrap_or(ValueId::NIL));
-                Step::Write { key, content: self.contents.mark(&mark) }
+                ScriptStep::Write { key, content: self.contents.mark(&mark) }
             }
             Op::RangeRead(range) => match &range.rows {
-                Some(rows) => Step::Range { range, shown: self.shown(rows, content_of)? },
+                Some(rows) => ScriptStep::Range { range, shown: self.shown(rows, content_of)? },
                 None => return Some(None),
             },
             Op::PredicateRead(read) => match &read.rows {
                 Some(rows) => {
                     let filter = self.contents.filter(read.predicate.meaning().ok()?);
-                    Step::Query { filter, shown: self.shown(rows, content_of)? }
+                    ScriptStep::Query { filter, shown: self.shown(rows, content_of)? }
                 }
                 None => return Some(None),
             },
@@ -135,7 +137,7 @@ impl<'h> Scripts<'h> {
                     keys.sort_unstable();
                     keys
                 });
-                Step::Update { filter, edit, count: write.row_count, keys }
+                ScriptStep::Update { filter, edit, count: write.row_count, keys }
             }
             Op::Append { .. } | Op::ReadList { list: Some(_), .. } => return None,
             Op::Read { value: None, .. } | Op::ReadList { list: None, .. } => return Some(None),
@@ -173,26 +175,26 @@ impl<'h> Scripts<'h> {
         let mut meeting = Meeting { is_right: true, ..Meeting::default() };
         for (place, step) in self.of_txn[txn.index()].steps.iter().enumerate() {
             let is_right = match step {
-                Step::Read { key: read, row, mark } => {
+                ScriptStep::Read { key: read, row, mark } => {
                     *read != key || contents.is_same(held, *row) || contents.is_same(held, *mark)
                 }
-                Step::Write { key: written, content } => {
+                ScriptStep::Write { key: written, content } => {
                     if *written == key {
                         held = *content;
                         meeting.left = Some(held);
                     }
                     true
                 }
-                Step::Range { range, shown } => match (range.contains(datum), find(shown, key)) {
+                ScriptStep::Range { range, shown } => match (range.contains(datum), find(shown, key)) {
                     (true, Some(row)) => contents.is_same(row.content, held),
                     (true, None) => contents.is_dead(held),
                     (false, shown) => shown.is_none(),
                 },
-                Step::Query { filter, shown } => {
+                ScriptStep::Query { filter, shown } => {
                     let is_match = contents.matches(filter, datum, held);
                     find(shown, key).map_or(!is_match, |row| is_match && contents.is_same(row.content, held))
                 }
-                Step::Update { filter, edit, keys, .. } => {
+                ScriptStep::Update { filter, edit, keys, .. } => {
                     let is_match = contents.matches(filter, datum, held);
                     if is_match {
                         held = contents.apply(edit, held);
@@ -209,7 +211,8 @@ impl<'h> Scripts<'h> {
 
     /// Whether a transaction writes nothing, whatever it sees.
     pub fn only_reads(&self, txn: TxnId) -> bool {
-        let is_write = |step: &Step<'_>| matches!(step, Step::Write { .. } | Step::Update { .. });
+        let is_write =
+            |step: &ScriptStep<'_>| matches!(step, ScriptStep::Write { .. } | ScriptStep::Update { .. });
         !self.of_txn[txn.index()].steps.iter().any(is_write)
     }
 
@@ -217,9 +220,9 @@ impl<'h> Scripts<'h> {
     pub fn writes(&self, txn: TxnId, key: KeyId, content: Content) -> bool {
         let datum = self.history.keys().original(key);
         self.of_txn[txn.index()].steps.iter().any(|step| match step {
-            Step::Write { key: of, .. } => *of == key,
-            Step::Update { filter, .. } => self.contents.matches(filter, datum, content),
-            Step::Read { .. } | Step::Range { .. } | Step::Query { .. } => false,
+            ScriptStep::Write { key: of, .. } => *of == key,
+            ScriptStep::Update { filter, .. } => self.contents.matches(filter, datum, content),
+            ScriptStep::Read { .. } | ScriptStep::Range { .. } | ScriptStep::Query { .. } => false,
         })
     }
 }

@@ -16,7 +16,7 @@ use super::open::{Open, concerned, effects};
 use super::pending_reads::PendingReads;
 use super::ready::ReadyQueue;
 use super::scripts::Scripts;
-use super::table::Table;
+use super::table::RowTable;
 use crate::options::{Limit, Options};
 
 /// Not placed.
@@ -49,10 +49,10 @@ pub(crate) struct LearnedOrder {
     pub key: KeyId,
 }
 
-pub(crate) struct Search<'h, 'o> {
+pub(crate) struct RowSearch<'h, 'o> {
     pub(super) history: &'h History,
     pub(super) scripts: Scripts<'h>,
-    pub(super) table: Table,
+    pub(super) table: RowTable,
     pub(super) ready: ReadyQueue<'h>,
     pub(super) pending: PendingReads,
     pub(super) core: Core,
@@ -89,12 +89,12 @@ pub(crate) enum End {
     Limit(Limit),
 }
 
-impl<'h, 'o> Search<'h, 'o> {
+impl<'h, 'o> RowSearch<'h, 'o> {
     /// `None` if the history has something that cannot be run on rows.
     pub fn new(history: &'h History, level: &Level, options: &'o Options<'o>) -> Option<Self> {
         let mut scripts = Scripts::of(history)?;
         let ready = ReadyQueue::new(history, level)?;
-        let table = Table::new(history, &mut scripts);
+        let table = RowTable::new(history, &mut scripts);
         let pending = PendingReads::of(&scripts, ready.by_begin());
         let mut search = Self {
             history,

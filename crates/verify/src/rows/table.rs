@@ -6,7 +6,7 @@
 use history::{History, KeyId, ValueId};
 
 use super::contents::{Content, Contents, Fast, Filter, MISSING, OTHERS};
-use super::scripts::{Scripts, Step};
+use super::scripts::{ScriptStep, Scripts};
 
 /// No entry of the log.
 const NONE: u32 = u32::MAX;
@@ -22,7 +22,7 @@ pub(crate) struct Overwritten {
     before: u32,
 }
 
-pub(crate) struct Table {
+pub(crate) struct RowTable {
     now: Vec<Content>,
     /// For each key its last entry of the log.
     last: Vec<u32>,
@@ -33,7 +33,7 @@ pub(crate) struct Table {
     odd: Vec<u32>,
 }
 
-impl Table {
+impl RowTable {
     /// The initial state.
     pub fn new(history: &History, scripts: &mut Scripts<'_>) -> Self {
         let mut now = Vec::with_capacity(history.keys().len());
@@ -45,7 +45,7 @@ impl Table {
             Self { last: vec![NONE; now.len()], now, log: Vec::new(), lanes: Vec::new(), odd: Vec::new() };
         let steps = scripts.of_txn.iter().flat_map(|script| &script.steps);
         for step in steps {
-            if let Step::Query { filter, .. } | Step::Update { filter, .. } = step
+            if let ScriptStep::Query { filter, .. } | ScriptStep::Update { filter, .. } = step
                 && let Some(Fast::Cell { slot, .. }) = filter.fast
             {
                 table.add_lane(&scripts.contents, slot);

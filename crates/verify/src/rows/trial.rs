@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::contents::Content;
 use super::open::{Open, concerned, effects};
 use super::scripts::Scripts;
-use super::table::Table;
+use super::table::RowTable;
 
 /// So many transactions that do not fit are enough, and so many rows of each.
 const MAX_TXNS: usize = 8;
@@ -24,7 +24,7 @@ pub(crate) struct Misfits {
 
 pub(super) struct Trial<'h> {
     scripts: Scripts<'h>,
-    table: Table,
+    table: RowTable,
     events_per_txn: u32,
     /// What transactions that have begun will write.
     begun: FxHashMap<TxnId, (u32, Vec<(KeyId, Content)>)>,
@@ -34,7 +34,7 @@ pub(super) struct Trial<'h> {
 impl<'h> Trial<'h> {
     pub fn new(history: &'h History, level: &Level) -> Option<Self> {
         let mut scripts = Scripts::of(history)?;
-        let table = Table::new(history, &mut scripts);
+        let table = RowTable::new(history, &mut scripts);
         let (events_per_txn, core) = (level.events_per_txn(), level.core);
         Some(Self { scripts, table, events_per_txn, begun: FxHashMap::default(), core })
     }
