@@ -7,6 +7,7 @@
 mod append;
 mod cliffs;
 mod formats;
+mod growth;
 mod history;
 mod hostile;
 pub mod instructions;
@@ -25,7 +26,7 @@ use std::path::PathBuf;
 use crate::run::{Done, cargo, expect_success, target};
 
 /// The names of the suites.
-pub const SUITES: [&str; 12] = [
+pub const SUITES: [&str; 13] = [
     "append",
     "formats",
     "serializable",
@@ -36,6 +37,7 @@ pub const SUITES: [&str; 12] = [
     "reject",
     "scaling",
     "cliffs",
+    "growth",
     "synth",
     "recording",
 ];
@@ -107,6 +109,7 @@ impl Bench {
             "reject" => reject::run(self),
             "scaling" => scaling::run(self),
             "cliffs" => cliffs::run(self),
+            "growth" => growth::run(self),
             "synth" => synth::run(self),
             "recording" => recording::run(self),
             other => Err(format!("the suite {other} is listed but not written")),
