@@ -17,10 +17,10 @@ use crate::run::Done;
 struct Input(&'static str, &'static str, usize, fn(usize) -> Hostile);
 
 const INPUTS: [Input; 7] = [
-    Input("equal writes and reads", "session-serializable", 2_000, Hostile::EqualWrites),
+    Input("equal writes and reads", "session-serializable", 10_000, Hostile::EqualWrites),
     Input("one value of many sessions", "session-serializable", 10_000, Hostile::OneReader),
     Input("equal writes, overwritten", "session-serializable", 10_000, Hostile::Overwritten),
-    Input("different writes, read", "serializable", 2_000, Hostile::OneReaderEach),
+    Input("different writes, read", "serializable", 5_000, Hostile::OneReaderEach),
     Input("unknown outcomes", "session-serializable", 6_000, Hostile::UnknownChain),
     Input("session breaks", "serializable", 50, Hostile::SessionBreaks),
     Input("sessions of 10 on 100 keys", "session-serializable", 1_000, sessions),
@@ -83,13 +83,18 @@ fn cost(point: &Point, smallest: usize) -> f64 {
     point.time_ms.max(1.0) / (size * size.log2())
 }
 
-/// The frame of the lines: left, right, top and bottom; a factor of two is this far in both directions.
+/// The frame of the lines: left, right, top and bottom.
 const FRAME: (f64, f64, f64, f64) = (60.0, 400.0, 40.0, 380.0);
-const STEP: f64 = 85.0;
+
+/// The times that the frame has room for, as multiples of the one of the smallest size: 16 squared, and some noise.
+const GROWTHS: [f64; 5] = [1.0, 4.0, 16.0, 64.0, 256.0];
 
 /// Where a time stands that is so many times the one of the smallest size.
 fn place(multiple: f64, growth: f64) -> (f64, f64) {
-    (FRAME.0 + STEP * multiple.log2(), (FRAME.3 - STEP * growth.max(0.5).log2()).max(FRAME.2))
+    let (left, right, top, bottom) = FRAME;
+    let across = multiple.log2() / (MULTIPLES[MULTIPLES.len() - 1] as f64).log2();
+    let up = (growth.max(0.5).log2() + 1.0) / (GROWTHS[GROWTHS.len() - 1].log2() + 1.0);
+    (left + (right - left) * across, bottom - (bottom - top) * up)
 }
 
 /// All lines relative to their smallest size, with n and n squared beside them.
@@ -100,25 +105,35 @@ fn picture(lines: &[(&str, Vec<Point>)]) -> String {
          smallest\">\n<rect width=\"640\" height=\"420\" fill=\"#fff\"/>\n<text x=\"60\" y=\"22\" font-size=\"13\" \
          fill=\"#222\">Processor time over size, both as multiples of the smallest</text>\n",
     );
+    let (left, right, top, bottom) = FRAME;
     for multiple in MULTIPLES {
         let (x, _) = place(multiple as f64, 1.0);
-        let (_, y) = place(1.0, multiple as f64);
-        let (left, right, top, bottom) = FRAME;
         let _ = writeln!(
             svg,
-            "<path d=\"M{x},{top}V{bottom}M{left},{y}H{right}\" stroke=\"#ddd\"/>\
-             <text x=\"{x}\" y=\"398\" text-anchor=\"middle\" fill=\"#444\">{multiple}</text>\
-             <text x=\"52\" y=\"{}\" text-anchor=\"end\" fill=\"#444\">{multiple}</text>",
+            "<path d=\"M{x},{top}V{bottom}\" stroke=\"#ddd\"/>\
+             <text x=\"{x}\" y=\"398\" text-anchor=\"middle\" fill=\"#444\">{multiple}</text>"
+        );
+    }
+    for growth in GROWTHS {
+        let (_, y) = place(1.0, growth);
+        let _ = writeln!(
+            svg,
+            "<path d=\"M{left},{y}H{right}\" stroke=\"#ddd\"/>\
+             <text x=\"52\" y=\"{}\" text-anchor=\"end\" fill=\"#444\">{growth}</text>",
             y + 4.0
         );
     }
     line(&mut svg, &MULTIPLES.map(|n| place(n as f64, n as f64)), "#999\" stroke-dasharray=\"5 4", ("n", 0));
-    let squares = [1.0, 2.0, 4.0].map(|n: f64| place(n, n * n));
-    line(&mut svg, &squares, "#999\" stroke-dasharray=\"2 3", ("n squared", 1));
+    line(
+        &mut svg,
+        &MULTIPLES.map(|n| place(n as f64, (n * n) as f64)),
+        "#999\" stroke-dasharray=\"2 3",
+        ("n squared", 1),
+    );
     for (number, (name, points)) in lines.iter().enumerate() {
         let first = points.first().map_or(1.0, |point| point.time_ms.max(1.0));
-        let places: Vec<(f64, f64)> =
-            points.iter().map(|point| place(point.multiple as f64, point.time_ms.max(1.0) / first)).collect();
+        let at = |point: &Point| place(point.multiple as f64, point.time_ms.max(1.0) / first);
+        let places: Vec<(f64, f64)> = points.iter().map(at).collect();
         line(&mut svg, &places, COLOURS[number % COLOURS.len()], (name, number + 2));
     }
     svg + "</svg>\n"
