@@ -37,34 +37,42 @@ pub(crate) fn parts(graph: &Graph, tier: Tier) -> Vec<Part> {
     let mut edges = edges_in_components(graph, tier);
     edges.sort_unstable();
     edges.dedup_by_key(|edge| (edge.from, edge.to, edge.kind));
-    let start = starts(graph.node_count, &edges);
+    let start = starts(graph.node_count, edges.iter().copied());
     let locals = edges.iter().map(|edge| Local { to: edge.to, kind: edge.kind }).collect();
     Part { txn_count: graph.txn_count, start, edges: locals, whole: edges }.parts(tier)
 }
 
-/// The edges that can be part of a cycle. In most histories there are few, so these alone are copied and sorted.
+/// The edges that can be part of a cycle: those between nodes that are left when nodes without predecessors are taken away
+/// one after the other (Kahn 1962). In most histories there are few, so these alone are copied and sorted.
 fn edges_in_components(graph: &Graph, tier: Tier) -> Vec<Edge> {
-    let start = starts(graph.node_count, &graph.edges);
+    let edges = || graph.edges().filter(|edge| is_in_tier(edge.kind, tier));
+    let start = starts(graph.node_count, edges());
     let mut free = start.clone();
-    let mut ends = vec![u32::MAX; graph.edges.len()];
-    for edge in graph.edges.iter().filter(|edge| is_in_tier(edge.kind, tier)) {
+    let mut ends = vec![0u32; edges().count()];
+    let mut predecessors = vec![0u32; graph.node_count as usize];
+    for edge in edges() {
         let place = &mut free[edge.from as usize];
         ends[*place as usize] = edge.to;
         *place += 1;
+        predecessors[edge.to as usize] += 1;
     }
-    let found = order::components(graph.node_count as usize, |node| {
-        ends[start[node as usize] as usize..free[node as usize] as usize].iter().copied()
-    });
-    let is_inside = |edge: &&Edge| {
-        is_in_tier(edge.kind, tier) && found.of[edge.from as usize] == found.of[edge.to as usize]
-    };
-    graph.edges.iter().filter(is_inside).copied().collect()
+    let mut open: Vec<u32> = (0..graph.node_count).filter(|&node| predecessors[node as usize] == 0).collect();
+    while let Some(node) = open.pop() {
+        for &to in &ends[start[node as usize] as usize..start[node as usize + 1] as usize] {
+            predecessors[to as usize] -= 1;
+            if predecessors[to as usize] == 0 {
+                open.push(to);
+            }
+        }
+    }
+    let is_left = |node: u32| predecessors[node as usize] > 0;
+    edges().filter(|edge| is_left(edge.from) && is_left(edge.to)).collect()
 }
 
 /// Where the edges of each node begin, if they are sorted by it.
-fn starts(node_count: u32, edges: &[Edge]) -> Vec<u32> {
+fn starts(node_count: u32, edges: impl Iterator<Item = Edge>) -> Vec<u32> {
     let mut start = vec![0u32; node_count as usize + 1];
-    edges.iter().for_each(|edge| start[edge.from as usize + 1] += 1);
+    edges.for_each(|edge| start[edge.from as usize + 1] += 1);
     for node in 1..start.len() {
         start[node] += start[node - 1];
     }

@@ -18,6 +18,7 @@ mod graph;
 pub mod lattice;
 mod versions;
 mod words;
+mod writes;
 
 use std::collections::BTreeMap;
 
@@ -110,7 +111,7 @@ pub fn find(history: &History, search: &Search, is_wanted: &dyn Fn(Class) -> boo
     anomalies.iter_mut().for_each(|anomaly| words::explain(history, &facts, anomaly));
     Found {
         anomalies,
-        is_unordered: !graph.edges.iter().any(|edge| edge.to < graph.txn_count),
+        is_unordered: !graph.edges().any(|edge| edge.to < graph.txn_count),
         unordered_keys: versions.unordered_keys(history),
         has_more: history.has_ranges() || history.has_predicates(),
     }
