@@ -18,11 +18,13 @@
 mod clocks;
 mod guarantees;
 mod nearby;
+mod suspects;
 
 use super::facts::{Facts, INITIAL, Mask};
 use super::matrix;
 use super::plan::{Part, Plan, Steps};
 use super::reach::Reach;
+use suspects::{Suspects, asks_suspects};
 
 /// A node that is not in the order.
 pub const ABSENT: u32 = u32::MAX;
@@ -146,14 +148,20 @@ impl<'a> Judge<'a> {
     /// If it was told to stop.
     pub fn hits(&self, witness: &Witness) -> Result<Vec<Hit>, Stopped> {
         let mut hits = Vec::new();
+        let suspects = match self.plan.parts.iter().any(asks_suspects) {
+            true => self.suspects(witness)?,
+            false => Suspects::default(),
+        };
         for (number, part) in self.plan.parts.iter().enumerate() {
             let readers = self.facts.mask(&self.plan.readers[number]);
             let of = (number as u32, &readers);
             match part {
-                Part::Earlier => self.earlier(witness, of, &mut hits)?,
-                Part::Session => self.session(witness, of, &mut hits)?,
-                Part::ReadsFrom => self.reads_from(witness, of, &mut hits)?,
-                Part::Steps(steps) if steps.has_clocks() => self.steps(witness, *steps, of, &mut hits)?,
+                Part::Earlier => self.earlier(witness, &suspects, of, &mut hits)?,
+                Part::Session => self.session(witness, &suspects, of, &mut hits)?,
+                Part::ReadsFrom => self.reads_from(witness, &suspects, of, &mut hits)?,
+                Part::Steps(steps) if steps.has_clocks() => {
+                    self.steps(witness, &suspects, *steps, of, &mut hits)?;
+                }
                 Part::Steps(steps) => {
                     let writers = &self.writers_in_order(witness);
                     let (facts, stop) = (self.facts, self.stop);
@@ -197,12 +205,13 @@ impl<'a> Judge<'a> {
     fn earlier(
         &self,
         witness: &Witness,
+        suspects: &Suspects,
         (part, readers): Of<'_>,
         hits: &mut Vec<Hit>,
     ) -> Result<(), Stopped> {
         let (facts, position) = (self.facts, &witness.position);
         let mut stamps = Stamps::new(facts.key_count());
-        for node in self.readers(witness, readers) {
+        for node in suspects.readers(self.facts, witness, readers) {
             self.ask(node as usize)?;
             stamps.keys.clear();
             let reads = facts.reads_of(node);
@@ -241,12 +250,13 @@ impl<'a> Judge<'a> {
     fn reads_from(
         &self,
         witness: &Witness,
+        suspects: &Suspects,
         (part, readers): Of<'_>,
         hits: &mut Vec<Hit>,
     ) -> Result<(), Stopped> {
         let facts = self.facts;
         let mut stamps = Stamps::new(facts.key_count());
-        for node in self.readers(witness, readers) {
+        for node in suspects.readers(self.facts, witness, readers) {
             self.ask(node as usize)?;
             self.stamp_reads(witness, node, &mut stamps);
             let sources = &witness.source[facts.reads_of(node)];
@@ -289,13 +299,18 @@ impl<'a> Judge<'a> {
         Ok(())
     }
 
-    /// Session by session, with the last writer of each key in the order.
+    /// Session by session, with the last writer of each key in the order, unless no read is suspect.
     fn session(
         &self,
         witness: &Witness,
+        suspects: &Suspects,
         (part, readers): Of<'_>,
         hits: &mut Vec<Hit>,
     ) -> Result<(), Stopped> {
+        if let Some(found) = suspects.in_session(self.facts, witness, (part, readers)) {
+            hits.extend(found);
+            return Ok(());
+        }
         let (facts, position) = (self.facts, &witness.position);
         let mut last: Vec<(u32, u32)> = vec![(0, INITIAL); facts.key_count()];
         for node in (1..facts.node_count() as u32).filter(|&node| witness.has(node)) {
@@ -441,6 +456,7 @@ impl<'a> Judge<'a> {
 type Of<'m> = (u32, &'m Mask);
 
 /// The writers of each key in the order.
+#[derive(Debug, Default)]
 pub(super) struct Writers {
     start: Vec<u32>,
     nodes: Vec<u32>,
@@ -456,3 +472,6 @@ impl Writers {
         self.of(key).partition_point(|&writer| witness.position[writer as usize] < position)
     }
 }
+
+#[cfg(test)]
+mod tests;

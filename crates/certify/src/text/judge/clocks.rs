@@ -1,11 +1,12 @@
 //! Visible writers by steps of sessions, reads and conflicts.
 //!
-//! A read is a suspect if a writer of its key stands between source and reader. Suspects whose surroundings in the order
-//! are small are decided by `nearby.rs`. For the others there are clocks: the last node seen of each session, computed
+//! Suspects (`suspects.rs`) whose surroundings in the order are small are decided by `nearby.rs`. For the others there are
+//! clocks: the last node seen of each session, computed
 //! along the order for 64 sessions at a time, so that memory does not grow with the number of sessions: O(n k).
 
 use super::nearby::Nearby;
-use super::{ABSENT, Facts, Hit, INITIAL, Judge, Mask, Of, Steps, Stopped, Witness, Writers};
+use super::suspects::{Suspect, Suspects};
+use super::{ABSENT, Facts, Hit, INITIAL, Judge, Of, Steps, Stopped, Witness, Writers};
 
 /// With more writers than this between source and reader, the last one of each session is looked up instead.
 const FEW_WRITERS: usize = 64;
@@ -13,49 +14,20 @@ const FEW_WRITERS: usize = 64;
 /// How many sessions have their clocks computed at a time.
 const BLOCK: usize = 64;
 
-/// A read with a writer of its key between source and reader.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Suspect {
-    pub read: u32,
-    pub reader: u32,
-    /// How many writers of the key stand before the reader.
-    pub passed: u32,
-}
-
 impl Judge<'_> {
     pub(super) fn steps(
         &self,
         witness: &Witness,
+        suspects: &Suspects,
         steps: Steps,
         (part, readers): Of<'_>,
         hits: &mut Vec<Hit>,
     ) -> Result<(), Stopped> {
-        let walk = Walk { facts: self.facts, witness, writers: &self.writers_in_order(witness), steps };
-        let mut suspects = self.suspects(witness, readers)?;
+        let walk = Walk { facts: self.facts, witness, writers: &suspects.writers, steps };
+        let is_asked = |suspect: &&Suspect| self.facts.is_in(suspect.reader, readers);
+        let mut suspects: Vec<Suspect> = suspects.all.iter().filter(is_asked).copied().collect();
         Nearby::new(&walk).take_decided(&mut suspects, part, hits);
         self.by_clocks(&walk, &suspects, part, hits)
-    }
-
-    /// The suspects in the order of their readers.
-    pub(super) fn suspects(&self, witness: &Witness, readers: &Mask) -> Result<Vec<Suspect>, Stopped> {
-        let facts = self.facts;
-        let mut passed = vec![(0u32, INITIAL); facts.key_count()];
-        let mut suspects = Vec::new();
-        for (place, &reader) in witness.order.iter().enumerate().skip(1) {
-            self.ask(place)?;
-            let reads = if facts.is_in(reader, readers) { facts.reads_of(reader) } else { 0..0 };
-            for read in reads {
-                let (passed, last) = passed[facts.reads()[read].key as usize];
-                if passed > 0 && last != witness.source[read] {
-                    suspects.push(Suspect { read: read as u32, reader, passed });
-                }
-            }
-            for &key in facts.written(reader) {
-                let entry = &mut passed[key as usize];
-                *entry = (entry.0 + 1, reader);
-            }
-        }
-        Ok(suspects)
     }
 
     /// Hits of some suspects, which are in the order of their readers, by clocks.

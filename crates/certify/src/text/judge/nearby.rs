@@ -6,7 +6,8 @@
 //! take half as many steps as the clocks have to join; what they leave is decided by clocks.
 
 use super::Hit;
-use super::clocks::{Suspect, Walk};
+use super::clocks::Walk;
+use super::suspects::Suspect;
 
 /// How many nodes one search may pass.
 const MOST_NODES: usize = 4_096;
@@ -75,6 +76,3 @@ impl<'w> Nearby<'w> {
         is_backward
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,11 +1,11 @@
-//! Searches and clocks against the closure of all steps.
+//! Searches and clocks against the closure of all steps, and suspects against all reads.
 
 use std::fmt::Write as _;
 
+use super::clocks::Walk;
+use super::nearby::Nearby;
+use super::suspects::Suspect;
 use super::*;
-use crate::text::facts::{Facts, INITIAL};
-use crate::text::judge::{Judge, Witness};
-use crate::text::plan::{Plan, Steps};
 
 struct Random(u64);
 
@@ -18,19 +18,26 @@ impl Random {
     }
 }
 
-/// Transactions of one read, of any version so far, and one write.
+/// Transactions of two reads, each of any version so far, and two writes.
 fn facts(random: &mut Random) -> Facts {
     let (txns, sessions, keys) = (2 + random.below(40), 1 + random.below(5), 1 + random.below(4));
     let mut versions: Vec<Vec<u64>> = vec![vec![0]; keys as usize];
     let mut text = "{\"isoscope\":1}\n{\"default\":0}\n".to_owned();
     for txn in 1..=txns {
-        let (read, written) = (random.below(keys), random.below(keys));
-        let known = &versions[read as usize];
-        let value = known[random.below(known.len() as u64) as usize];
         let session = random.below(sessions);
-        let _ =
-            writeln!(text, r#"{{"s":{session},"ops":[["r",{read},{value}],["w",{written},{txn}]],"o":"c"}}"#);
-        versions[written as usize].push(txn);
+        let mut ops = Vec::new();
+        let first = random.below(keys);
+        for read in [first, first + 1].into_iter().filter(|&read| read < keys) {
+            let known = &versions[read as usize];
+            let value = known[random.below(known.len() as u64) as usize];
+            ops.push(format!(r#"["r",{read},{value}]"#));
+        }
+        let first = random.below(keys);
+        for written in [first, first + 1].into_iter().filter(|&written| written < keys) {
+            versions[written as usize].push(txn);
+            ops.push(format!(r#"["w",{written},{txn}]"#));
+        }
+        let _ = writeln!(text, r#"{{"s":{session},"ops":[{}],"o":"c"}}"#, ops.join(","));
     }
     let read = formats::read_bytes("h", text.as_bytes(), &formats::ReadOptions::default());
     Facts::of(&read.expect("a history").history).expect("facts")
@@ -91,7 +98,7 @@ fn searches_and_clocks_find_what_the_closure_has() {
         let steps = Steps { session: true, reads_from: true, conflicts: seed % 2 == 0, real_time: false };
         let walk =
             Walk { facts: &facts, witness: &witness, writers: &judge.writers_in_order(&witness), steps };
-        let all = judge.suspects(&witness, &facts.mask(&plan.readers[0])).expect("not stopped");
+        let all = judge.suspects(&witness).expect("not stopped").all;
         let expected = by_closure(&walk, &all);
         for most_steps in [0, random.below(60) as usize, usize::MAX] {
             let (mut left, mut hits) = (all.clone(), Vec::new());
@@ -109,4 +116,39 @@ fn searches_and_clocks_find_what_the_closure_has() {
         with_hits > 500 && without_search > 500 && by_both > 500,
         "{with_hits} {without_search} {by_both}"
     );
+}
+
+#[test]
+fn no_read_has_a_hit_but_suspects_unless_something_stands_after_its_reader() {
+    let plan = Plan::of(spec::library::level("read-atomic").expect("shipped")).expect("a plan");
+    let (mut with_hits, mut with_inversion) = (0, 0);
+    for seed in 1..3_000 {
+        let random = &mut Random(seed * 0x9E37_79B9);
+        let facts = facts(random);
+        let mut witness = witness(&facts, random);
+        if seed % 3 == 0 {
+            let (first, second) =
+                (random.below(facts.node_count() as u64 - 1), random.below(facts.node_count() as u64 - 1));
+            let mut order = witness.order[1..].to_vec();
+            order.swap(first as usize, second as usize);
+            witness = Witness::new(&facts, order, witness.source);
+        }
+        let judge = Judge::new(&facts, &plan, &|| false);
+        let few = judge.suspects(&witness).expect("not stopped");
+        with_inversion += u32::from(few.has_inversion);
+        let all = Suspects { has_inversion: true, ..judge.suspects(&witness).expect("not stopped") };
+        let readers = facts.mask(&plan.readers[0]);
+        let hits = |suspects: &Suspects| {
+            let mut hits = [const { Vec::new() }; 3];
+            judge.earlier(&witness, suspects, (0, &readers), &mut hits[0]).expect("not stopped");
+            judge.session(&witness, suspects, (0, &readers), &mut hits[1]).expect("not stopped");
+            judge.reads_from(&witness, suspects, (0, &readers), &mut hits[2]).expect("not stopped");
+            hits.iter_mut().for_each(|hits| hits.sort_unstable());
+            hits
+        };
+        let expected = hits(&all);
+        assert_eq!(hits(&few), expected, "seed {seed}");
+        with_hits += u32::from(expected.iter().any(|hits| !hits.is_empty()));
+    }
+    assert!(with_hits > 500 && with_inversion > 200, "{with_hits} {with_inversion}");
 }
