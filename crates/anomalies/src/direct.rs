@@ -1,6 +1,8 @@
 //! What a read, a transaction or a key shows by itself. Each list was compared once with the longest of its key; of lists
 //! that are a beginning of it no element is looked at, unless the longest one shows something.
 
+use std::collections::VecDeque;
+
 use history::{History, KeyId, Op, OpId, Outcome, TxnId, ValueId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -161,30 +163,34 @@ fn incompatible_order(history: &History, facts: &Facts<'_>, seen: &Seen<'_>) -> 
     is_other.then(|| anomaly(Class::IncompatibleOrder, history, vec![longest.op, seen.op]))
 }
 
-/// A list in which the appends of a transaction are not in its order, or one of them is missing before another.
+/// A list in which the appends of a transaction are not in its order, or one of them is missing before another. Of an
+/// element that was appended twice nobody knows who appended the one in the list, so it does not count.
 fn shuffled_appends(history: &History, facts: &Facts<'_>, versions: &Versions) -> Option<Anomaly> {
-    let mut last: FxHashMap<TxnId, OpId> = FxHashMap::default();
+    // The appends of a transaction that are not in the list yet.
+    let mut left: FxHashMap<TxnId, VecDeque<OpId>> = FxHashMap::default();
     for (key, order) in versions.orders.iter().enumerate() {
-        last.clear();
+        left.clear();
         let (key, longest) = (KeyId::from_index(key), versions.longest[key]);
         let writers = order.iter().filter_map(|&element| facts.writer(key, element));
         // The only append of a transaction has no place among others.
         for writer in writers.filter(|writer| !(writer.is_first && writer.is_final)) {
-            let is_append =
-                |(_, op): &(OpId, Op<'_>)| matches!(op, Op::Append { key: other, .. } if *other == key);
-            let appends = history.ops(writer.txn).filter(is_append).map(|(op, _)| op);
-            let before = appends.take_while(|&op| op < writer.op).last();
-            if last.insert(writer.txn, writer.op) != before {
-                let ops = vec![writer.op, longest?];
-                return Some(shown(
-                    Class::IncompatibleOrder,
-                    vec![writer.txn, history.txn_of(longest?)],
-                    ops,
-                ));
+            let left = left.entry(writer.txn).or_insert_with(|| appends(history, facts, writer.txn, key));
+            if left.pop_front() != Some(writer.op) {
+                let txns = vec![writer.txn, history.txn_of(longest?)];
+                return Some(shown(Class::IncompatibleOrder, txns, vec![writer.op, longest?]));
             }
         }
     }
     None
+}
+
+/// The appends of a transaction to a key, but for elements that were appended twice.
+fn appends(history: &History, facts: &Facts<'_>, txn: TxnId, key: KeyId) -> VecDeque<OpId> {
+    let appended = history.ops(txn).filter_map(|(op, what)| match what {
+        Op::Append { key: of, value } if of == key => facts.writer(key, value).map(|_| op),
+        _ => None,
+    });
+    appended.collect()
 }
 
 fn cyclic_versions(history: &History, versions: &Versions) -> Option<Anomaly> {
@@ -219,4 +225,47 @@ fn lost_update(history: &History, facts: &Facts<'_>) -> Option<Anomaly> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use history::{Builder, Datum, History, Outcome, ValueId};
+
+    /// Transactions of appends to one list, and a read of it at the end.
+    fn history(txns: &[(&[u32], Outcome)], list: &[u32]) -> History {
+        let mut builder = Builder::new();
+        let key = builder.keys.intern(Datum::str("x"));
+        for (elements, outcome) in txns {
+            let session = builder.session();
+            builder.begin(session);
+            elements.iter().for_each(|&element| drop(builder.append(key, ValueId(element))));
+            builder.end(*outcome);
+        }
+        let session = builder.session();
+        builder.begin(session);
+        let list: Vec<ValueId> = list.iter().map(|&element| ValueId(element)).collect();
+        builder.read_list(key, &list);
+        builder.end(Outcome::Committed);
+        builder.finish()
+    }
+
+    fn classes(txns: &[(&[u32], Outcome)], list: &[u32]) -> Vec<&'static str> {
+        crate::find(&history(txns, list), &crate::Search::default(), &|_| true).names().collect()
+    }
+
+    #[test]
+    fn appends_of_a_transaction_are_in_its_order_and_together() {
+        let both: (&[u32], Outcome) = (&[5, 6], Outcome::Committed);
+        assert_eq!(classes(&[both], &[5, 6]), [""; 0]);
+        assert_eq!(classes(&[both], &[6, 5]), ["G1b", "incompatible-order"]);
+        assert_eq!(classes(&[both], &[6]), ["incompatible-order"]);
+    }
+
+    /// The aborted transaction appended an element that a committed one appended too, and before another: the list is as
+    /// the committed one made it.
+    #[test]
+    fn an_element_that_was_appended_twice_says_nothing_about_the_order() {
+        let (both, again) = ((&[5, 6][..], Outcome::Committed), (&[5][..], Outcome::Aborted));
+        assert_eq!(classes(&[both, again], &[5, 6]), [""; 0]);
+    }
 }
