@@ -42,18 +42,22 @@ struct Draft {
 
 /// The schedule of a history; the error says why there is none.
 pub fn from_history(name: &str, history: &History) -> Result<Schedule, String> {
-    let schedules = interleavings(name, history)?;
+    let schedules = schedules(name, history, 1)?;
     schedules.into_iter().next().ok_or_else(|| NO_ORDER.to_owned())
 }
 
 /// Different schedules of a history, at least one; the error says why there is none.
 pub fn interleavings(name: &str, history: &History) -> Result<Vec<Schedule>, String> {
+    schedules(name, history, MOST_INTERLEAVINGS)
+}
+
+fn schedules(name: &str, history: &History, most: usize) -> Result<Vec<Schedule>, String> {
     if history.txn_count() == 0 || history.txn_count() > MOST_TXNS {
         return Err(format!("a schedule has 1 to {MOST_TXNS} transactions, not {}", history.txn_count()));
     }
     let drafts: Vec<Draft> = history.txns().map(|txn| draft(history, txn)).collect::<Result<_, _>>()?;
     let rows = initial_rows(history, &drafts)?;
-    let orders = Search::orders(&drafts, &rows)?;
+    let orders = Search::orders(&drafts, &rows, most)?;
     let table = Table {
         name: TABLE.to_owned(),
         key: key_type(&drafts)?,
@@ -163,8 +167,12 @@ struct Search<'d> {
 }
 
 impl Search<'_> {
-    /// Different orders of steps, as the transaction of each.
-    fn orders(drafts: &[Draft], rows: &BTreeMap<Datum, Datum>) -> Result<Vec<Vec<usize>>, String> {
+    /// Up to so many different orders of steps, as the transaction of each.
+    fn orders(
+        drafts: &[Draft],
+        rows: &BTreeMap<Datum, Datum>,
+        most: usize,
+    ) -> Result<Vec<Vec<usize>>, String> {
         let start = State {
             made: vec![0; drafts.len()],
             committed: rows.clone(),
@@ -178,7 +186,7 @@ impl Search<'_> {
             for (preferred, takes_turns) in preferences {
                 let (tries, order) = (0, Vec::new());
                 let mut search = Search { drafts, believes_dirty, preferred, takes_turns, tries, order };
-                if !search.extend(&start) {
+                if orders.len() == most || !search.extend(&start) {
                     // Another preference would find nothing either, or take as long.
                     break;
                 }
@@ -187,7 +195,6 @@ impl Search<'_> {
                 }
             }
             if !orders.is_empty() {
-                orders.truncate(MOST_INTERLEAVINGS);
                 return Ok(orders);
             }
         }
