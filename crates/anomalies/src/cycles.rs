@@ -1,25 +1,20 @@
-//! The shortest cycle of each class, by breadth-first search in the product of graph and automaton.
+//! The parts of the graph in which a class of cycles can occur, and the automaton of each class.
 //!
 //! A closed walk belongs to a class if its dependencies do: a small automaton watches how many reads of overwritten
 //! versions there were, whether two came in a row, and whether a session or real time took part. Walks are polynomial
 //! where simple cycles of a class are not, and nothing is lost: a walk that passes a transaction twice falls apart into
 //! cycles, and one of them is of a class at least as severe. So only walks that pass each transaction once are shown.
 //!
-//! Components of the product (linear) say in which parts of the graph a class can occur. There each edge that can be part
-//! of a cycle starts a search: first for cycles of the least length, then of up to four and eight edges, then of any
-//! length, and never further than the best cycle so far. A search that goes three edges far passes few nodes of a large
-//! component. If the first searches find nothing for a single anti-dependency, reachability of 64 edges at a time says
-//! which of them have a cycle at all. After `STEPS` edges the best cycle so far is kept.
+//! Components of the graph say where there are cycles at all; in a history without cycles that is all there is to do.
+//! Components of the product of graph and automaton (linear) say which edges can be part of a cycle of the class.
+//! `hunt.rs` starts a search from each of these.
+
+mod hunt;
 
 use std::collections::VecDeque;
 
 use crate::class::{Shape, Tier};
 use crate::graph::{Edge, Graph, Kind};
-
-/// How many edges the searches for cycles of one component and class look at, before and after edges are left out that
-/// cannot be part of one.
-const QUICK_STEPS: u64 = 1_500_000;
-const STEPS: u64 = 30_000_000;
 
 /// A strongly connected part of the graph, with its own numbers.
 pub(crate) struct Part {
@@ -39,16 +34,55 @@ struct Local {
 
 /// The parts of a graph in which there are cycles of this strength.
 pub(crate) fn parts(graph: &Graph, tier: Tier) -> Vec<Part> {
-    let mut edges = graph.edges.clone();
+    let mut edges = edges_in_components(graph, tier);
     edges.sort_unstable();
     edges.dedup_by_key(|edge| (edge.from, edge.to, edge.kind));
-    let mut start = vec![0u32; graph.node_count as usize + 1];
-    edges.iter().for_each(|edge| start[edge.from as usize + 1] += 1);
+    let start = starts(graph.node_count, edges.iter().copied());
+    let locals = edges.iter().map(|edge| Local { to: edge.to, kind: edge.kind }).collect();
+    Part { txn_count: graph.txn_count, start, edges: locals, whole: edges }.parts(tier)
+}
+
+/// The edges that can be part of a cycle: those between nodes that are left when nodes without predecessors are taken away
+/// one after the other (Kahn 1962). In most histories there are few, so these alone are copied and sorted.
+fn edges_in_components(graph: &Graph, tier: Tier) -> Vec<Edge> {
+    let edges = || graph.edges().filter(|edge| is_in_tier(edge.kind, tier));
+    let start = starts(graph.node_count, edges());
+    let mut free = start.clone();
+    let mut ends = vec![0u32; edges().count()];
+    let mut predecessors = vec![0u32; graph.node_count as usize];
+    for edge in edges() {
+        let place = &mut free[edge.from as usize];
+        ends[*place as usize] = edge.to;
+        *place += 1;
+        predecessors[edge.to as usize] += 1;
+    }
+    let mut open: Vec<u32> = (0..graph.node_count).filter(|&node| predecessors[node as usize] == 0).collect();
+    while let Some(node) = open.pop() {
+        for &to in &ends[start[node as usize] as usize..start[node as usize + 1] as usize] {
+            predecessors[to as usize] -= 1;
+            if predecessors[to as usize] == 0 {
+                open.push(to);
+            }
+        }
+    }
+    let is_left = |node: u32| predecessors[node as usize] > 0;
+    edges().filter(|edge| is_left(edge.from) && is_left(edge.to)).collect()
+}
+
+/// Where the edges of each node begin, if they are sorted by it.
+fn starts(node_count: u32, edges: impl Iterator<Item = Edge>) -> Vec<u32> {
+    let mut start = vec![0u32; node_count as usize + 1];
+    edges.for_each(|edge| start[edge.from as usize + 1] += 1);
     for node in 1..start.len() {
         start[node] += start[node - 1];
     }
-    let locals = edges.iter().map(|edge| Local { to: edge.to, kind: edge.kind }).collect();
-    Part { txn_count: graph.txn_count, start, edges: locals, whole: edges }.parts(tier)
+    start
+}
+
+/// The shortest cycle of a class in any of these parts, if they are of its strength, as edges of the whole graph without
+/// those that only go on. If one of the length `known` is known already, only shorter ones are worth a long search.
+pub(crate) fn shortest(parts: &[Part], shape: Shape, tier: Tier, known: Option<usize>) -> Option<Vec<Edge>> {
+    hunt::Hunt::new(parts, Automaton { shape, tier }, known).run()
 }
 
 fn is_in_tier(kind: Kind, tier: Tier) -> bool {
@@ -95,6 +129,11 @@ impl Automaton {
             (Shape::G1c, Tier::Data) => kind == Kind::Wr,
             (Shape::G0 | Shape::G1c, _) => self.is_tier(kind),
         }
+    }
+
+    /// No cycle of the class has fewer edges.
+    fn least_length(self) -> u32 {
+        if self.shape == Shape::GNonadjacent { 4 } else { 2 }
     }
 
     fn first_state(self, kind: Kind) -> State {
@@ -178,25 +217,6 @@ impl Part {
         }
         parts.sort_by_key(|part| part.whole.first().map(|edge| edge.from));
         parts
-    }
-
-    /// The shortest cycle of a class, if the part is one of its strength,
-    /// as edges of the whole graph without those that only go on.
-    pub(crate) fn find(&self, shape: Shape, tier: Tier) -> Option<Vec<Edge>> {
-        let automaton = Automaton { shape, tier };
-        let mut firsts = self.first_edges(automaton);
-        let mut hunt = Hunt { search: Search::new(self, automaton), best: None, steps: QUICK_STEPS };
-        let tried = hunt.run(&firsts);
-        firsts.drain(..tried);
-        if hunt.best.is_none() && !firsts.is_empty() {
-            // Nothing so far: first leave out the edges from which every search would fail.
-            if shape == Shape::GSingle {
-                firsts = self.closed_without_rw(automaton, firsts);
-            }
-            hunt.steps = STEPS;
-            hunt.run(&firsts);
-        }
-        hunt.best.map(|(_, cycle)| self.collapse(&cycle))
     }
 
     /// The edges from which a search can succeed.
@@ -293,10 +313,6 @@ impl Part {
         closed
     }
 
-    fn length(&self, cycle: &[u32]) -> u32 {
-        cycle.iter().filter(|&&edge| self.edges[edge as usize].kind != Kind::Through).count() as u32
-    }
-
     /// Whether a walk passes each transaction once.
     fn is_simple(&self, cycle: &[u32]) -> bool {
         let mut txns: Vec<u32> = cycle
@@ -321,134 +337,6 @@ impl Part {
             }
         }
         hops
-    }
-}
-
-/// Searches from one edge after the other, for the shortest cycle.
-struct Hunt<'p> {
-    search: Search<'p>,
-    best: Option<(u32, Vec<u32>)>,
-    /// How many edges may still be looked at.
-    steps: u64,
-}
-
-impl Hunt<'_> {
-    /// Searches until nothing shorter can be found or all steps are used; how many edges were tried without a limit, or
-    /// need not be.
-    fn run(&mut self, firsts: &[u32]) -> usize {
-        let least = if self.search.automaton.shape == Shape::GNonadjacent { 4 } else { 2 };
-        for (most, share) in [(least, 1), (4, 4), (8, 4)] {
-            self.pass(firsts, (least, most), self.steps / share);
-            if self.best.is_some() {
-                return firsts.len();
-            }
-        }
-        self.pass(firsts, (least, u32::MAX), self.steps)
-    }
-
-    /// Searches for cycles of at most so many edges, and of the least length at best, until so many steps are used; how
-    /// many edges were tried. Once there is a cycle, all steps may be used for shorter ones.
-    fn pass(&mut self, firsts: &[u32], (least, limit): (u32, u32), steps: u64) -> usize {
-        let part = self.search.part;
-        let end = self.steps - steps;
-        for (tried, &first) in firsts.iter().enumerate() {
-            let most = match &self.best {
-                Some((length, _)) if *length <= least => return firsts.len(),
-                Some((length, _)) => length - 1,
-                None if self.steps <= end => return tried,
-                None => limit,
-            };
-            if self.steps == 0 {
-                return tried;
-            }
-            let found = self.search.from(first, most, &mut self.steps);
-            if let Some(cycle) = found.filter(|cycle| part.is_simple(cycle)) {
-                self.best = Some((part.length(&cycle), cycle));
-            }
-        }
-        firsts.len()
-    }
-}
-
-/// A search in the product, with its scratch columns.
-struct Search<'p> {
-    part: &'p Part,
-    automaton: Automaton,
-    stamp: Vec<u32>,
-    via: Vec<(u32, u32)>,
-    length: Vec<u32>,
-    round: u32,
-}
-
-impl<'p> Search<'p> {
-    fn new(part: &'p Part, automaton: Automaton) -> Self {
-        let size = part.node_count() * STATES;
-        Self {
-            part,
-            automaton,
-            stamp: vec![0; size],
-            via: vec![(u32::MAX, u32::MAX); size],
-            length: vec![0; size],
-            round: 0,
-        }
-    }
-
-    /// The shortest walk that starts with an edge, comes back, and has at most this many edges.
-    fn from(&mut self, first: u32, most: u32, steps: &mut u64) -> Option<Vec<u32>> {
-        self.round += 1;
-        let (origin, local) = (self.part.from(first), self.part.edges[first as usize]);
-        let state = self.automaton.first_state(local.kind);
-        let start = local.to * STATES as u32 + u32::from(state);
-        self.stamp[start as usize] = self.round;
-        self.via[start as usize] = (u32::MAX, first);
-        self.length[start as usize] = 1;
-        let (mut layer, mut next) = (vec![start], Vec::new());
-        let mut length = 1;
-        while !layer.is_empty() && length <= most {
-            let mut at = 0;
-            while at < layer.len() {
-                let place = layer[at];
-                at += 1;
-                if self.length[place as usize] < length {
-                    continue;
-                }
-                let (node, state) = (place / STATES as u32, (place % STATES as u32) as State);
-                if node == origin && self.automaton.accepts(state) {
-                    return Some(self.trace(place));
-                }
-                for edge in self.part.out(node) {
-                    *steps = steps.saturating_sub(1);
-                    let Local { to, kind } = self.part.edges[edge];
-                    let Some(state) = self.automaton.step(state, kind) else { continue };
-                    let place_to = to * STATES as u32 + u32::from(state);
-                    // An edge that only goes on does not count.
-                    let length_to = length + u32::from(kind != Kind::Through);
-                    let is_seen = self.stamp[place_to as usize] == self.round;
-                    if is_seen && self.length[place_to as usize] <= length_to {
-                        continue;
-                    }
-                    self.stamp[place_to as usize] = self.round;
-                    self.length[place_to as usize] = length_to;
-                    self.via[place_to as usize] = (place, edge as u32);
-                    if kind == Kind::Through { layer.push(place_to) } else { next.push(place_to) }
-                }
-            }
-            layer = std::mem::take(&mut next);
-            length += 1;
-        }
-        None
-    }
-
-    fn trace(&self, end: u32) -> Vec<u32> {
-        let mut walk = Vec::new();
-        let mut place = end;
-        while place != u32::MAX {
-            let (before, edge) = self.via[place as usize];
-            walk.push(edge);
-            place = before;
-        }
-        walk.reverse();
-        walk
     }
 }
 

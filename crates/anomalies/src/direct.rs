@@ -1,31 +1,42 @@
-//! What a read, a transaction or a key shows by itself. One pass over the reads; each list is compared once with the
-//! longest of its key.
+//! What a read, a transaction or a key shows by itself. Each list was compared once with the longest of its key; of lists
+//! that are a beginning of it no element is looked at, unless the longest one shows something.
+
+use std::collections::VecDeque;
 
 use history::{History, KeyId, Op, OpId, Outcome, TxnId, ValueId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::facts::{Facts, Seen, Version};
+use crate::facts::{Content, Facts, Seen, Version};
 use crate::versions::Versions;
 use crate::{Anomaly, Class};
 
 /// The first anomaly of each class.
 pub(crate) fn find(history: &History, facts: &Facts<'_>, versions: &Versions) -> Vec<Anomaly> {
+    let mut written_later = facts.seen.iter().filter(|seen| seen.is_written_later);
     let found = [
         internal(history),
-        facts.seen.iter().find_map(|seen| future_read(history, facts, seen)),
-        facts.seen.iter().find_map(|seen| aborted_read(history, facts, seen)),
+        written_later.find_map(|seen| future_read(history, facts, seen)),
+        first_of_beginnings(facts, |seen| aborted_read(history, facts, seen)),
         facts.seen.iter().find_map(|seen| intermediate_read(history, facts, seen)),
         dirty_update(history, facts, versions),
-        facts.seen.iter().find_map(duplicate_elements),
+        first_of_beginnings(facts, duplicate_elements),
         facts
-            .seen
-            .iter()
-            .find_map(|seen| incompatible_order(history, versions, seen))
+            .telling()
+            .find_map(|seen| incompatible_order(history, facts, seen))
             .or_else(|| shuffled_appends(history, facts, versions)),
         cyclic_versions(history, versions),
         lost_update(history, facts),
     ];
     found.into_iter().flatten().collect()
+}
+
+/// The first read that shows something which a list shows if a beginning of it does.
+fn first_of_beginnings<'h>(
+    facts: &Facts<'h>,
+    shows: impl Fn(&Seen<'h>) -> Option<Anomaly>,
+) -> Option<Anomaly> {
+    facts.telling().find_map(&shows)?;
+    facts.seen.iter().find_map(shows)
 }
 
 fn anomaly(class: Class, history: &History, ops: Vec<OpId>) -> Anomaly {
@@ -90,21 +101,27 @@ fn contradicts<'h>(known: &mut Known<'h>, id: OpId, op: Op<'h>) -> Option<OpId> 
     None
 }
 
+/// Whether what was read is one version for certain. A list that has an element has it, whatever its version is.
+fn is_certain(history: &History, facts: &Facts<'_>, seen: &Seen<'_>) -> bool {
+    facts.is_list[seen.key.index()] || facts.version_of(history, seen.key, seen.version()).is_some()
+}
+
+/// A read of what its transaction wrote only later.
 fn future_read(history: &History, facts: &Facts<'_>, seen: &Seen<'_>) -> Option<Anomaly> {
-    facts.version_of(history, seen.key, seen.version())?;
     let own = |&value: &ValueId| facts.writer(seen.key, value).filter(|writer| writer.txn == seen.txn);
     let later = seen.content.values().iter().filter_map(own).find(|writer| writer.op > seen.op)?;
-    Some(shown(Class::FutureRead, vec![seen.txn], vec![later.op, seen.op]))
+    let anomaly = || shown(Class::FutureRead, vec![seen.txn], vec![later.op, seen.op]);
+    is_certain(history, facts, seen).then(anomaly)
 }
 
 fn aborted_read(history: &History, facts: &Facts<'_>, seen: &Seen<'_>) -> Option<Anomaly> {
-    facts.version_of(history, seen.key, seen.version())?;
     let is_aborted = |&value: &ValueId| {
         let writer = facts.writer(seen.key, value)?;
         (history.outcome(writer.txn) == Outcome::Aborted).then_some(writer)
     };
     let writer = seen.content.values().iter().find_map(is_aborted)?;
-    Some(shown(Class::G1a, vec![writer.txn, seen.txn], vec![writer.op, seen.op]))
+    let anomaly = || shown(Class::G1a, vec![writer.txn, seen.txn], vec![writer.op, seen.op]);
+    is_certain(history, facts, seen).then(anomaly)
 }
 
 fn intermediate_read(history: &History, facts: &Facts<'_>, seen: &Seen<'_>) -> Option<Anomaly> {
@@ -139,35 +156,41 @@ fn duplicate_elements(seen: &Seen<'_>) -> Option<Anomaly> {
     has_twice.then(|| shown(Class::DuplicateElements, vec![seen.txn], vec![seen.op]))
 }
 
-fn incompatible_order(history: &History, versions: &Versions, seen: &Seen<'_>) -> Option<Anomaly> {
-    let longest = versions.longest[seen.key.index()]?;
-    let Op::ReadList { list: Some(list), .. } = history.op(longest) else { return None };
-    let is_start = list.starts_with(seen.content.values());
-    (!is_start).then(|| anomaly(Class::IncompatibleOrder, history, vec![longest, seen.op]))
+fn incompatible_order(history: &History, facts: &Facts<'_>, seen: &Seen<'_>) -> Option<Anomaly> {
+    let longest = &facts.seen[facts.longest[seen.key.index()]? as usize];
+    let is_list = matches!(longest.content, Content::List(_));
+    let is_other = is_list && !facts.is_beginning(seen);
+    is_other.then(|| anomaly(Class::IncompatibleOrder, history, vec![longest.op, seen.op]))
 }
 
-/// A list in which the appends of a transaction are not in its order, or one of them is missing before another.
+/// A list in which the appends of a transaction are not in its order, or one of them is missing before another. Of an
+/// element that was appended twice nobody knows who appended the one in the list, so it does not count.
 fn shuffled_appends(history: &History, facts: &Facts<'_>, versions: &Versions) -> Option<Anomaly> {
-    let mut last: FxHashMap<TxnId, OpId> = FxHashMap::default();
+    // The appends of a transaction that are not in the list yet.
+    let mut left: FxHashMap<TxnId, VecDeque<OpId>> = FxHashMap::default();
     for (key, order) in versions.orders.iter().enumerate() {
-        last.clear();
+        left.clear();
         let (key, longest) = (KeyId::from_index(key), versions.longest[key]);
-        for writer in order.iter().filter_map(|&element| facts.writer(key, element)) {
-            let is_append =
-                |(_, op): &(OpId, Op<'_>)| matches!(op, Op::Append { key: other, .. } if *other == key);
-            let appends = history.ops(writer.txn).filter(is_append).map(|(op, _)| op);
-            let before = appends.take_while(|&op| op < writer.op).last();
-            if last.insert(writer.txn, writer.op) != before {
-                let ops = vec![writer.op, longest?];
-                return Some(shown(
-                    Class::IncompatibleOrder,
-                    vec![writer.txn, history.txn_of(longest?)],
-                    ops,
-                ));
+        let writers = order.iter().filter_map(|&element| facts.writer(key, element));
+        // The only append of a transaction has no place among others.
+        for writer in writers.filter(|writer| !(writer.is_first && writer.is_final)) {
+            let left = left.entry(writer.txn).or_insert_with(|| appends(history, facts, writer.txn, key));
+            if left.pop_front() != Some(writer.op) {
+                let txns = vec![writer.txn, history.txn_of(longest?)];
+                return Some(shown(Class::IncompatibleOrder, txns, vec![writer.op, longest?]));
             }
         }
     }
     None
+}
+
+/// The appends of a transaction to a key, but for elements that were appended twice.
+fn appends(history: &History, facts: &Facts<'_>, txn: TxnId, key: KeyId) -> VecDeque<OpId> {
+    let appended = history.ops(txn).filter_map(|(op, what)| match what {
+        Op::Append { key: of, value } if of == key => facts.writer(key, value).map(|_| op),
+        _ => None,
+    });
+    appended.collect()
 }
 
 fn cyclic_versions(history: &History, versions: &Versions) -> Option<Anomaly> {
@@ -187,7 +210,7 @@ fn cyclic_versions(history: &History, versions: &Versions) -> Option<Anomaly> {
 fn lost_update(history: &History, facts: &Facts<'_>) -> Option<Anomaly> {
     let mut first: FxHashMap<(KeyId, Version), &Seen<'_>> = FxHashMap::default();
     for seen in facts.seen.iter().filter(|seen| seen.is_external) {
-        let writes = &facts.final_writes[seen.key.index()];
+        let writes = facts.writes.finals(seen.key);
         if writes.binary_search_by_key(&seen.txn, |&(txn, _)| txn).is_err() {
             continue;
         }
@@ -202,4 +225,47 @@ fn lost_update(history: &History, facts: &Facts<'_>) -> Option<Anomaly> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use history::{Builder, Datum, History, Outcome, ValueId};
+
+    /// Transactions of appends to one list, and a read of it at the end.
+    fn history(txns: &[(&[u32], Outcome)], list: &[u32]) -> History {
+        let mut builder = Builder::new();
+        let key = builder.keys.intern(Datum::str("x"));
+        for (elements, outcome) in txns {
+            let session = builder.session();
+            builder.begin(session);
+            elements.iter().for_each(|&element| drop(builder.append(key, ValueId(element))));
+            builder.end(*outcome);
+        }
+        let session = builder.session();
+        builder.begin(session);
+        let list: Vec<ValueId> = list.iter().map(|&element| ValueId(element)).collect();
+        builder.read_list(key, &list);
+        builder.end(Outcome::Committed);
+        builder.finish()
+    }
+
+    fn classes(txns: &[(&[u32], Outcome)], list: &[u32]) -> Vec<&'static str> {
+        crate::find(&history(txns, list), &crate::Search::default(), &|_| true).names().collect()
+    }
+
+    #[test]
+    fn appends_of_a_transaction_are_in_its_order_and_together() {
+        let both: (&[u32], Outcome) = (&[5, 6], Outcome::Committed);
+        assert_eq!(classes(&[both], &[5, 6]), [""; 0]);
+        assert_eq!(classes(&[both], &[6, 5]), ["G1b", "incompatible-order"]);
+        assert_eq!(classes(&[both], &[6]), ["incompatible-order"]);
+    }
+
+    /// The aborted transaction appended an element that a committed one appended too, and before another: the list is as
+    /// the committed one made it.
+    #[test]
+    fn an_element_that_was_appended_twice_says_nothing_about_the_order() {
+        let (both, again) = ((&[5, 6][..], Outcome::Committed), (&[5][..], Outcome::Aborted));
+        assert_eq!(classes(&[both, again], &[5, 6]), [""; 0]);
+    }
 }

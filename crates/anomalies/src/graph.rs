@@ -47,22 +47,52 @@ impl Edge {
 }
 
 /// A graph in the making: transactions are nodes, others come after them.
+///
+/// Chains have twice as many edges as dependencies, so edges without a key are kept as pairs of nodes.
 #[derive(Clone, Debug)]
 pub(crate) struct Graph {
     pub txn_count: u32,
     pub node_count: u32,
-    pub edges: Vec<Edge>,
+    dependencies: Vec<Edge>,
+    process: Vec<(u32, u32)>,
+    realtime: Vec<(u32, u32)>,
+    through: Vec<(u32, u32)>,
 }
 
 impl Graph {
     pub(crate) fn new(txn_count: usize) -> Self {
-        Self { txn_count: txn_count as u32, node_count: txn_count as u32, edges: Vec::new() }
+        Self {
+            txn_count: txn_count as u32,
+            node_count: txn_count as u32,
+            dependencies: Vec::new(),
+            process: Vec::new(),
+            realtime: Vec::new(),
+            through: Vec::new(),
+        }
+    }
+
+    /// All edges.
+    pub(crate) fn edges(&self) -> impl Iterator<Item = Edge> + '_ {
+        let of = |kind| move |&(from, to): &(u32, u32)| Edge::plain(from, to, kind);
+        let chains = self.process.iter().map(of(Kind::Process));
+        let chains = chains.chain(self.realtime.iter().map(of(Kind::Realtime)));
+        self.dependencies.iter().copied().chain(chains.chain(self.through.iter().map(of(Kind::Through))))
+    }
+
+    /// Adds an edge.
+    pub(crate) fn push(&mut self, edge: Edge) {
+        match edge.kind {
+            Kind::Ww | Kind::Wr | Kind::Rw => self.dependencies.push(edge),
+            Kind::Process => self.process.push((edge.from, edge.to)),
+            Kind::Realtime => self.realtime.push((edge.from, edge.to)),
+            Kind::Through => self.through.push((edge.from, edge.to)),
+        }
     }
 
     /// A dependency; a transaction does not depend on itself.
     pub(crate) fn depend(&mut self, from: u32, to: u32, kind: Kind, key: KeyId, value: ValueId) {
         if from != to {
-            self.edges.push(Edge { from, to, kind, key, value });
+            self.push(Edge { from, to, kind, key, value });
         }
     }
 
@@ -84,11 +114,11 @@ impl Graph {
         let up: Vec<u32> = to.iter().map(|_| self.node()).collect();
         let down: Vec<u32> = to.iter().map(|_| self.node()).collect();
         for (place, &(to, _)) in to.iter().enumerate() {
-            self.edges.push(Edge::plain(up[place], to, Kind::Through));
-            self.edges.push(Edge::plain(down[place], to, Kind::Through));
+            self.push(Edge::plain(up[place], to, Kind::Through));
+            self.push(Edge::plain(down[place], to, Kind::Through));
             if place > 0 {
-                self.edges.push(Edge::plain(up[place], up[place - 1], Kind::Through));
-                self.edges.push(Edge::plain(down[place - 1], down[place], Kind::Through));
+                self.push(Edge::plain(up[place], up[place - 1], Kind::Through));
+                self.push(Edge::plain(down[place - 1], down[place], Kind::Through));
             }
         }
         for &from in from {
@@ -96,10 +126,10 @@ impl Graph {
             let value = ValueId::NIL;
             let edge = |to| Edge { from, to, kind, key, value };
             match own {
-                None => self.edges.extend(up.last().map(|&last| edge(last))),
+                None => self.dependencies.extend(up.last().map(|&last| edge(last))),
                 Some(own) => {
-                    self.edges.extend(own.checked_sub(1).map(|before| edge(up[before])));
-                    self.edges.extend(down.get(own + 1).map(|&after| edge(after)));
+                    self.dependencies.extend(own.checked_sub(1).map(|before| edge(up[before])));
+                    self.dependencies.extend(down.get(own + 1).map(|&after| edge(after)));
                 }
             }
         }
@@ -111,10 +141,10 @@ impl Graph {
         for txn in txns {
             let node = self.node();
             if let Some(last) = last {
-                self.edges.push(Edge::plain(last, node, Kind::Through));
-                self.edges.push(Edge::plain(last, txn, Kind::Through));
+                self.push(Edge::plain(last, node, Kind::Through));
+                self.push(Edge::plain(last, txn, Kind::Through));
             }
-            self.edges.push(Edge::plain(txn, node, kind));
+            self.push(Edge::plain(txn, node, kind));
             last = Some(node);
         }
     }
@@ -133,11 +163,11 @@ impl Graph {
                 let _ = end;
                 ended.next();
                 let node = self.node();
-                self.edges.push(Edge::plain(before, node, Kind::Realtime));
-                self.edges.extend(last.map(|last| Edge::plain(last, node, Kind::Through)));
+                self.push(Edge::plain(before, node, Kind::Realtime));
+                self.through.extend(last.map(|last| (last, node)));
                 last = Some(node);
             }
-            self.edges.extend(last.map(|last| Edge::plain(last, txn, Kind::Through)));
+            self.through.extend(last.map(|last| (last, txn)));
         }
     }
 }

@@ -18,6 +18,7 @@ mod graph;
 pub mod lattice;
 mod versions;
 mod words;
+mod writes;
 
 use std::collections::BTreeMap;
 
@@ -110,7 +111,7 @@ pub fn find(history: &History, search: &Search, is_wanted: &dyn Fn(Class) -> boo
     anomalies.iter_mut().for_each(|anomaly| words::explain(history, &facts, anomaly));
     Found {
         anomalies,
-        is_unordered: !graph.edges.iter().any(|edge| edge.to < graph.txn_count),
+        is_unordered: !graph.edges().any(|edge| edge.to < graph.txn_count),
         unordered_keys: versions.unordered_keys(history),
         has_more: history.has_ranges() || history.has_predicates(),
     }
@@ -144,12 +145,12 @@ fn find_all(
 ) -> Vec<Anomaly> {
     let mut found: Vec<Anomaly> = Vec::new();
     let mut left = Shape::ALL.to_vec();
+    let strongest = cycles::parts(graph, search.tier);
     for tier in Tier::ALL.into_iter().filter(|&tier| tier <= search.tier) {
-        let parts = if left.is_empty() { Vec::new() } else { cycles::parts(graph, tier) };
+        let parts: Vec<_> = strongest.iter().flat_map(|part| part.parts(tier)).collect();
         left.retain(|&shape| {
             let class = Class::Cycle(shape, tier);
-            let cycles = parts.iter().filter(|_| is_wanted(class)).filter_map(|part| part.find(shape, tier));
-            let shortest = cycles.min_by_key(Vec::len);
+            let shortest = is_wanted(class).then(|| cycles::shortest(&parts, shape, tier, None)).flatten();
             let is_left = shortest.is_none();
             found.extend(shortest.map(|cycle| of_cycle(history, class, cycle)));
             is_left
@@ -166,6 +167,7 @@ fn find_most_severe(
     is_wanted: &dyn Fn(Class) -> bool,
 ) -> Vec<Anomaly> {
     let mut found = Vec::new();
+    let mut shortest: BTreeMap<Class, usize> = BTreeMap::new();
     let order = lattice::SEARCH_ORDER.iter().filter_map(|name| Class::named(name));
     let mut order: Vec<(Class, Shape, Tier)> = order
         .filter_map(|class| match class {
@@ -187,9 +189,10 @@ fn find_most_severe(
             if parts.0 != tier || known.contains(class.name()) {
                 continue;
             }
-            let cycles = parts.1.iter().filter_map(|part| part.find(shape, tier));
-            let Some(cycle) = cycles.min_by_key(Vec::len) else { continue };
+            let length = shortest.get(&class).copied();
+            let Some(cycle) = cycles::shortest(&parts.1, shape, tier, length) else { continue };
             known.extend(lattice::less_severe(class.name()));
+            shortest.insert(class, length.unwrap_or(usize::MAX).min(cycle.len()));
             found.push(of_cycle(history, class, cycle));
         }
     }

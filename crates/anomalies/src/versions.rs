@@ -5,6 +5,8 @@
 //! named assumption adds an order: also that of commits which the recording notes. Only neighbours become edges, so the graph is linear in the history, except that the
 //! readers of a version of a register are linked to all versions that directly follow it.
 
+mod lists;
+
 use history::{History, KeyId, OpId, Outcome, TxnId, ValueId};
 use rustc_hash::FxHashMap;
 
@@ -33,18 +35,16 @@ pub(crate) struct Versions {
 impl Versions {
     pub(crate) fn of(history: &History, facts: &Facts<'_>, assumptions: &Assumptions) -> Self {
         let keys = history.keys().len();
+        let all = || (0..keys).map(KeyId::from_index);
         let mut versions = Self {
             longest: vec![None; keys],
             orders: vec![Vec::new(); keys],
             successors: vec![Vec::new(); keys],
             cyclic: Vec::new(),
             is_ordered: facts.is_list.clone(),
-            final_count: facts.final_writes.iter().map(Vec::len).collect(),
-            has_repeats: vec![false; keys],
+            final_count: all().map(|key| facts.writes.finals(key).len()).collect(),
+            has_repeats: all().map(|key| facts.writes.has_repeats(key)).collect(),
         };
-        for ((key, _), writer) in &facts.writers {
-            versions.has_repeats[key.index()] |= writer.is_repeated;
-        }
         versions.order_lists(facts);
         versions.order_recorded(history, facts);
         versions.order_assumed(history, facts, assumptions);
@@ -59,15 +59,10 @@ impl Versions {
     }
 
     fn order_lists(&mut self, facts: &Facts<'_>) {
-        let mut length = vec![0; self.longest.len()];
-        for seen in facts.seen.iter().filter(|seen| facts.is_list[seen.key.index()]) {
-            let (key, list) = (seen.key.index(), seen.content.values());
-            if self.longest[key].is_none() || list.len() > length[key] {
-                self.longest[key] = Some(seen.op);
-                length[key] = list.len();
-                self.orders[key].clear();
-                self.orders[key].extend_from_slice(list);
-            }
+        for (key, longest) in facts.longest.iter().enumerate() {
+            let Some(longest) = longest.map(|place| &facts.seen[place as usize]) else { continue };
+            self.longest[key] = Some(longest.op);
+            self.orders[key].extend_from_slice(longest.content.values());
         }
         let mut is_known = rustc_hash::FxHashSet::default();
         for order in &mut self.orders {
@@ -82,7 +77,7 @@ impl Versions {
             return;
         }
         for key in history.keys().iter().map(|(key, _)| key).filter(|key| !facts.is_list[key.index()]) {
-            let written = facts.final_writes[key.index()].iter();
+            let written = facts.writes.finals(key).iter();
             let placed: Option<Vec<(i64, ValueId)>> = written
                 .filter(|(txn, _)| facts.took_part[txn.index()])
                 .map(|&(_, value)| Some((history.op_version(facts.writer(key, value)?.op)?, value)))
@@ -143,7 +138,7 @@ impl Versions {
     /// The dependencies, and what the search wants beside them.
     pub(crate) fn graph(&self, history: &History, facts: &Facts<'_>, search: &Search) -> Graph {
         let mut graph = Graph::new(history.txn_count());
-        self.add_lists(&mut graph, history, facts);
+        lists::Lists::of(self, history, facts).add(&mut graph);
         self.add_registers(&mut graph, history, facts);
         let took_part = |txn: &TxnId| facts.took_part[txn.index()];
         let is_in_real_time = search.tier >= Tier::Realtime && history.has_times();
@@ -170,52 +165,6 @@ impl Versions {
         graph
     }
 
-    fn add_lists(&self, graph: &mut Graph, history: &History, facts: &Facts<'_>) {
-        let lists = || (0..self.orders.len()).filter(|&key| facts.is_list[key]).map(KeyId::from_index);
-        let mut place: FxHashMap<(KeyId, ValueId), u32> = FxHashMap::default();
-        let mut last_writer = vec![None; self.orders.len()];
-        for key in lists() {
-            for (at, &element) in self.orders[key.index()].iter().enumerate() {
-                place.insert((key, element), at as u32);
-                let Some(writer) = facts.live_writer(history, key, element) else { continue };
-                if let Some(before) = last_writer[key.index()].replace(writer.txn.0) {
-                    graph.depend(before, writer.txn.0, Kind::Ww, key, element);
-                }
-            }
-        }
-        let mut readers_of_last: Vec<Vec<u32>> = vec![Vec::new(); self.orders.len()];
-        for seen in facts.seen.iter().filter(|seen| facts.is_list[seen.key.index()] && seen.is_external) {
-            let (key, order, reader) = (seen.key, &self.orders[seen.key.index()], seen.txn.0);
-            let next = match seen.version() {
-                None => Some(0),
-                Some(version) => {
-                    if let Some(writer) = facts.live_writer(history, key, version) {
-                        graph.depend(writer.txn.0, reader, Kind::Wr, key, version);
-                    }
-                    place.get(&(key, version)).map(|&at| at as usize + 1)
-                }
-            };
-            let Some(next) = next else { continue };
-            let later = order[next.min(order.len())..].iter();
-            let mut later =
-                later.filter_map(|&element| Some((facts.live_writer(history, key, element)?, element)));
-            match later.next() {
-                Some((writer, element)) => graph.depend(reader, writer.txn.0, Kind::Rw, key, element),
-                None => readers_of_last[key.index()].push(reader),
-            }
-        }
-        for key in lists() {
-            let is_unread = |&&(txn, value): &&(TxnId, ValueId)| {
-                history.outcome(txn) == Outcome::Committed && !place.contains_key(&(key, value))
-            };
-            let unread = facts.final_writes[key.index()].iter().filter(is_unread);
-            let unread: Vec<(u32, ValueId)> = unread.map(|&(txn, value)| (txn.0, value)).collect();
-            let last: Vec<u32> = last_writer[key.index()].into_iter().collect();
-            graph.depend_all(&last, &unread, Kind::Ww, key);
-            graph.depend_all(&readers_of_last[key.index()], &unread, Kind::Rw, key);
-        }
-    }
-
     fn add_registers(&self, graph: &mut Graph, history: &History, facts: &Facts<'_>) {
         let mut readers: FxHashMap<(KeyId, Version), Vec<u32>> = FxHashMap::default();
         for seen in facts.seen.iter().filter(|seen| !facts.is_list[seen.key.index()] && seen.is_external) {
@@ -230,7 +179,7 @@ impl Versions {
         for key in (0..self.successors.len()).filter(|&key| !facts.is_list[key]).map(KeyId::from_index) {
             let no_readers = Vec::new();
             let readers_of = |version| readers.get(&(key, version)).unwrap_or(&no_readers);
-            let written = facts.final_writes[key.index()].iter();
+            let written = facts.writes.finals(key).iter();
             let written = written.filter(|(txn, _)| facts.took_part[txn.index()]);
             let written: Vec<(u32, ValueId)> = written.map(|&(txn, value)| (txn.0, value)).collect();
             graph.depend_all(readers_of(None), &written, Kind::Rw, key);
@@ -281,9 +230,10 @@ fn touches(history: &History, facts: &Facts<'_>) -> Vec<Touch> {
             by.entry((seen.key, seen.txn)).or_default().0 = Some(version);
         }
     }
-    for (key, writes) in facts.final_writes.iter().enumerate().filter(|&(key, _)| !facts.is_list[key]) {
-        for &(txn, value) in writes.iter().filter(|(txn, _)| history.outcome(*txn) == Outcome::Committed) {
-            by.entry((KeyId::from_index(key), txn)).or_default().1 = Some(value);
+    for key in (0..facts.is_list.len()).filter(|&key| !facts.is_list[key]).map(KeyId::from_index) {
+        let writes = facts.writes.finals(key).iter();
+        for &(txn, value) in writes.filter(|(txn, _)| history.outcome(*txn) == Outcome::Committed) {
+            by.entry((key, txn)).or_default().1 = Some(value);
         }
     }
     let touch = |((key, txn), (read, written))| Touch { key, txn, read, written };

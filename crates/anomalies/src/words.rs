@@ -82,12 +82,11 @@ impl Words<'_> {
 
     /// What the later transaction of an edge that passed other nodes wrote.
     fn last_write(&self, edge: &Edge) -> String {
-        let writes = self.facts.final_writes.get(edge.key.index());
-        let write = writes.and_then(|writes| {
-            let place = writes.binary_search_by_key(&TxnId(edge.to), |&(txn, _)| txn).ok()?;
-            Some(self.value(writes[place].1))
-        });
-        write.unwrap_or_else(|| "nil".into())
+        let writes = self.facts.writes.finals(edge.key);
+        match writes.binary_search_by_key(&TxnId(edge.to), |&(txn, _)| txn) {
+            Ok(place) => self.value(writes[place].1),
+            Err(_) => "nil".into(),
+        }
     }
 
     /// What an operation was about, such as `x = [1, 2]`.

@@ -1,12 +1,16 @@
 //! A small history as a graph for Graphviz: a box for each transaction, session order and who read from whom.
+//!
+//! Session order may be any partial order (`synth --isolde-compatible`): pairs that no session shows are edges too.
 
 use std::fmt::Write;
 
 use history::{History, TxnId};
 use index::Index;
+use spec::SmallHistory;
 
 /// The graph.
-pub fn of(history: &History) -> String {
+pub fn of(small: &SmallHistory) -> String {
+    let history = &small.to_history();
     let mut dot =
         String::from("digraph history {\n  rankdir=LR;\n  node [shape=box, fontname=\"sans-serif\"];\n");
     for txn in history.txns() {
@@ -19,6 +23,14 @@ pub fn of(history: &History) -> String {
             writeln!(dot, "  t{} -> t{} [label=\"so\", style=dashed];", pair[0].0, pair[1].0)
                 .expect("text grows");
         }
+    }
+    // Sessions are one after the other in the history, whatever their order in the small one.
+    let mut places: Vec<usize> = (0..small.txns.len()).collect();
+    places.sort_by_key(|&place| small.txns[place].session);
+    let number = |place: usize| places.iter().position(|&other| other == place).unwrap_or(place);
+    for &(first, second) in &small.extra_session_order {
+        writeln!(dot, "  t{} -> t{} [label=\"so\", style=dashed];", number(first), number(second))
+            .expect("text grows");
     }
     let index = Index::of(history);
     for (number, read) in index.reads().iter().enumerate() {
@@ -46,11 +58,27 @@ fn escape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
     #[test]
     fn sessions_and_reads_are_edges() {
-        let history = formats::notation::parse("a: {w(x)=1} {w(y)=1}\nb: r(x)=1\n").unwrap();
-        let dot = super::of(&history);
+        let mut history = SmallHistory::parse("a: w(x)=1\na: w(y)=1\nb: r(x)=1\n").unwrap();
+        let dot = of(&history);
         assert!(dot.contains("t0 -> t1 [label=\"so\", style=dashed];"), "{dot}");
         assert!(dot.contains("t0 -> t2 [label=\"wr x\"];"), "{dot}");
+        let between = "t1 -> t2 [label=\"so\", style=dashed];";
+        assert!(!dot.contains(between), "{dot}");
+        history.extra_session_order.push((1, 2));
+        assert!(of(&history).contains(between));
+    }
+
+    #[test]
+    fn session_order_between_sessions_is_that_of_the_printed_lines() {
+        let mut history = SmallHistory::parse("b: w(x)=1\na: w(y)=1\nb: r(x)=1\n").unwrap();
+        history.txns[1].session = 0;
+        history.txns[0].session = 1;
+        history.txns[2].session = 1;
+        history.extra_session_order.push((0, 1));
+        assert!(of(&history).contains("t1 -> t0 [label=\"so\", style=dashed];"), "{}", of(&history));
     }
 }

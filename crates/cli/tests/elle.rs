@@ -581,16 +581,33 @@ const PLANTED: [(&str, &str); 9] = [
     ("fractured-read", "G-single-item"),
 ];
 
+/// The levels of the simulated store.
+const SIMULATED: [&str; 11] = [
+    "serial",
+    "serializable",
+    "snapshot",
+    "session-snapshot",
+    "generalized-snapshot",
+    "prefix",
+    "parallel-snapshot",
+    "causal",
+    "read-atomic",
+    "read-committed",
+    "read-uncommitted",
+];
+
 #[test]
-fn every_planted_class_is_found_in_lists() {
+fn every_planted_class_is_found_in_lists_of_every_simulated_level() {
     let folder = Folder::with(&[]);
-    for (planted, class) in PLANTED {
-        let flags = "--workload append --level serializable --transactions 500 --abort-share 0.1";
-        folder.run(&format!("generate {flags} --plant {planted} --seed 2 h.jsonl"));
-        let told = folder.run("check --anomalies h.jsonl");
-        assert!(
-            told.contains(&format!("\n  {class}: ")) && told.ends_with("--- exit 1\n"),
-            "{planted}: {told}"
-        );
+    for simulated in SIMULATED {
+        for (planted, class) in PLANTED {
+            let flags = "--workload append --transactions 500 --abort-share 0.1 --seed 2";
+            folder.run(&format!("generate {flags} --level {simulated} --plant {planted} h.jsonl"));
+            let told = folder.run("check --anomalies h.jsonl");
+            assert!(
+                told.contains(&format!("\n  {class}: ")) && told.ends_with("--- exit 1\n"),
+                "{planted} at {simulated}: {told}"
+            );
+        }
     }
 }

@@ -212,3 +212,17 @@ fn the_lattice_is_what_comparison_derives() {
         }
     }
 }
+
+/// What is written says what was found: session order between sessions is drawn, and no file is written without it.
+#[test]
+fn partial_session_order_is_drawn_and_never_lost() {
+    let folder = Folder::with(&[]);
+    let levels = "--allow read-committed --forbid read-atomic --txns 5 --isolde-compatible";
+    let told = folder.run(&format!("synth {levels} --dot found.dot --output found.jsonl"));
+    assert!(told.contains("session order: line 2 before line 4\n"), "{told}");
+    assert!(told.contains("found.jsonl: not written, because session order leads"), "{told}");
+    assert!(told.ends_with("--- exit 2\n"), "{told}");
+    assert!(!folder.file("found.jsonl").exists());
+    let drawn = std::fs::read_to_string(folder.file("found.dot")).unwrap();
+    assert!(drawn.contains("t1 -> t3 [label=\"so\", style=dashed];"), "{drawn}");
+}

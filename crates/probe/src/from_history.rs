@@ -5,6 +5,9 @@
 //! history that no such order gives is refused: no database that keeps versions could show it step by step.
 //! The search is exponential in the history, which has at most nine transactions, and stops after a million steps.
 //!
+//! Which order a database shows depends on its locks, so several are found: the search prefers another transaction each
+//! time, and either stays with it or takes turns.
+//!
 //! The anomaly is shown if the database gives the very history: every transaction ends as it does there, and every read
 //! answers what it answers there.
 
@@ -15,6 +18,9 @@ use history::{Datum, History, Op, Outcome, TxnId};
 
 use crate::schedule::{MOST_TXNS, TABLE};
 use crate::{Action, Condition, Schedule, Step, Txn};
+
+/// At most this many interleavings are made of a history.
+const MOST_INTERLEAVINGS: usize = 8;
 
 /// Steps of the search before it is given up.
 const MOST_TRIES: u32 = 1_000_000;
@@ -36,12 +42,22 @@ struct Draft {
 
 /// The schedule of a history; the error says why there is none.
 pub fn from_history(name: &str, history: &History) -> Result<Schedule, String> {
+    let schedules = schedules(name, history, 1)?;
+    schedules.into_iter().next().ok_or_else(|| NO_ORDER.to_owned())
+}
+
+/// Different schedules of a history, at least one; the error says why there is none.
+pub fn interleavings(name: &str, history: &History) -> Result<Vec<Schedule>, String> {
+    schedules(name, history, MOST_INTERLEAVINGS)
+}
+
+fn schedules(name: &str, history: &History, most: usize) -> Result<Vec<Schedule>, String> {
     if history.txn_count() == 0 || history.txn_count() > MOST_TXNS {
         return Err(format!("a schedule has 1 to {MOST_TXNS} transactions, not {}", history.txn_count()));
     }
     let drafts: Vec<Draft> = history.txns().map(|txn| draft(history, txn)).collect::<Result<_, _>>()?;
     let rows = initial_rows(history, &drafts)?;
-    let order = Search::order(&drafts, &rows)?;
+    let orders = Search::orders(&drafts, &rows, most)?;
     let table = Table {
         name: TABLE.to_owned(),
         key: key_type(&drafts)?,
@@ -49,8 +65,15 @@ pub fn from_history(name: &str, history: &History) -> Result<Schedule, String> {
         rows: rows.iter().map(|(key, value)| (key.clone(), vec![value.clone()])).collect(),
     };
     let about = "The history is shown if every transaction sees what it sees there.".to_owned();
-    let (steps, shown) = (steps(&drafts, &rows, &order), vec![shown(&drafts)]);
-    Ok(Schedule { name: name.to_owned(), about, class: String::new(), table, steps, shown })
+    let schedule = |(place, order): (usize, &Vec<usize>)| Schedule {
+        name: if place == 0 { name.to_owned() } else { format!("{name}-{}", place + 1) },
+        about: about.clone(),
+        class: String::new(),
+        table: table.clone(),
+        steps: steps(&drafts, &rows, order),
+        shown: vec![shown(&drafts)],
+    };
+    Ok(orders.iter().enumerate().map(schedule).collect())
 }
 
 fn draft(history: &History, txn: TxnId) -> Result<Draft, String> {
@@ -130,35 +153,64 @@ struct State {
     own: Vec<BTreeMap<Datum, Option<Datum>>>,
 }
 
+const NO_ORDER: &str = "no order of its steps gives this history on a database that keeps versions";
+
 struct Search<'d> {
     drafts: &'d [Draft],
     believes_dirty: bool,
+    /// The transaction that is tried first.
+    preferred: usize,
+    /// Whether the transaction after the one of the last step is tried first instead.
+    takes_turns: bool,
     tries: u32,
     order: Vec<usize>,
 }
 
 impl Search<'_> {
-    /// An order of steps, as the transaction of each.
-    fn order(drafts: &[Draft], rows: &BTreeMap<Datum, Datum>) -> Result<Vec<usize>, String> {
+    /// Up to so many different orders of steps, as the transaction of each.
+    fn orders(
+        drafts: &[Draft],
+        rows: &BTreeMap<Datum, Datum>,
+        most: usize,
+    ) -> Result<Vec<Vec<usize>>, String> {
+        let start = State {
+            made: vec![0; drafts.len()],
+            committed: rows.clone(),
+            dirty: BTreeMap::new(),
+            snapshots: vec![None; drafts.len()],
+            own: vec![BTreeMap::new(); drafts.len()],
+        };
         for believes_dirty in [false, true] {
-            let mut search = Search { drafts, believes_dirty, tries: 0, order: Vec::new() };
-            let start = State {
-                made: vec![0; drafts.len()],
-                committed: rows.clone(),
-                dirty: BTreeMap::new(),
-                snapshots: vec![None; drafts.len()],
-                own: vec![BTreeMap::new(); drafts.len()],
-            };
-            if search.extend(&start) {
-                return Ok(search.order);
+            let mut orders: Vec<Vec<usize>> = Vec::new();
+            let preferences = (0..drafts.len()).flat_map(|preferred| [(preferred, false), (preferred, true)]);
+            for (preferred, takes_turns) in preferences {
+                let (tries, order) = (0, Vec::new());
+                let mut search = Search { drafts, believes_dirty, preferred, takes_turns, tries, order };
+                if orders.len() == most || !search.extend(&start) {
+                    // Another preference would find nothing either, or take as long.
+                    break;
+                }
+                if !orders.contains(&search.order) {
+                    orders.push(search.order);
+                }
+            }
+            if !orders.is_empty() {
+                return Ok(orders);
             }
         }
-        Err("no order of its steps gives this history on a database that keeps versions".to_owned())
+        Err(NO_ORDER.to_owned())
+    }
+
+    /// The transactions in the order in which they are tried.
+    fn by_preference(&self) -> impl Iterator<Item = usize> + use<> {
+        let (count, turn) = (self.drafts.len(), self.order.last().filter(|_| self.takes_turns));
+        let first = turn.map_or(self.preferred, |&last| last + 1);
+        (0..count).map(move |place| (first + place) % count)
     }
 
     fn extend(&mut self, state: &State) -> bool {
         let mut is_over = true;
-        for txn in 0..self.drafts.len() {
+        for txn in self.by_preference() {
             if state.made[txn] > self.drafts[txn].accesses.len() {
                 continue;
             }

@@ -24,7 +24,7 @@ mod transcript;
 mod waiting;
 
 pub use condition::Condition;
-pub use from_history::from_history;
+pub use from_history::{from_history, interleavings};
 pub use judge::{Cell, Class, Judgement, judge};
 pub use report::{Finding, Report, Row, probe};
 pub use run::{Detail, End, Event, Run};

@@ -208,6 +208,29 @@ fn a_history_becomes_a_schedule() {
     assert_eq!(cell("serial"), isoscope_probe::Cell::Waits);
 }
 
+/// Locks prevent a history in one order of its steps and not in another.
+#[test]
+fn several_interleavings_of_a_history_are_tried() {
+    let text = "init *=0\na: r(x)=0 w(x)=1\nb: r(y)=0 w(y)=2\nc: r(x)=1 r(y)=0\n";
+    let history = formats::notation::parse(text).unwrap();
+    let schedules = isoscope_probe::interleavings("three", &history).unwrap();
+    let names: Vec<&str> = schedules.iter().map(|schedule| schedule.name.as_str()).collect();
+    assert_eq!(names, ["three", "three-2", "three-3", "three-4"]);
+    let orders: Vec<Vec<String>> = schedules
+        .iter()
+        .map(|schedule| schedule.steps.iter().map(|step| format!("{:?} {}", step.txn, step.text)).collect())
+        .collect();
+    assert!((1..orders.len()).all(|place| !orders[..place].contains(&orders[place])), "{orders:?}");
+    let database = open("sim:");
+    let serial = database.settings().into_iter().find(|known| known.name == "serial").unwrap();
+    let mut runner = isoscope_probe::Runner::new(database.as_ref(), Patience::default());
+    let mut cells = schedules.iter().map(|schedule| {
+        let run = runner.run(schedule, &serial).unwrap();
+        isoscope_probe::judge(schedule, &run).cell
+    });
+    assert!(cells.any(|cell| cell == isoscope_probe::Cell::Possible));
+}
+
 #[test]
 fn a_history_that_nobody_could_show_is_refused() {
     let refused = |text: &str| {

@@ -65,7 +65,7 @@ fn measure(bench: &Bench, name: &str, file: &Path) -> Done {
 }
 
 /// The bytes of a file, or of all files in a folder.
-fn size_of(path: &Path) -> Done<f64> {
+pub fn size_of(path: &Path) -> Done<f64> {
     let failed = |error: std::io::Error| format!("{}: {error}", path.display());
     if !path.is_dir() {
         return Ok(std::fs::metadata(path).map_err(failed)?.len() as f64);

@@ -169,10 +169,10 @@ impl Bench {
         let Some(file) = self.text_of(source)? else { return Ok(()) };
         let mut check = Command::new(&self.isoscope);
         check.arg("check").arg(&file).args(["--level", level, "--time-limit", "120s", "-q"]);
-        let (code, check_ms, peak) = self.processor(check)?;
+        let (code, check_ms, peak) = self.processor(&check)?;
         let mut stats = Command::new(&self.isoscope);
         stats.arg("stats").arg(&file);
-        let (_, stats_ms, _) = self.processor(stats)?;
+        let (_, stats_ms, _) = self.processor(&stats)?;
         let aim = if self.quick { "" } else { aim };
         let name = if name.contains(',') { "all weak levels in one call" } else { name };
         table::row(&[

@@ -10,18 +10,21 @@
 //! - *cursor*: the same before a reader that writes the key too;
 //! - *overwritten*: the last writer of each key that is written, as for reads-from;
 //! - *conflicts*: the writers between source and reader, the last one first;
-//! - *steps*: clocks (the last node seen of each session), computed along the order for 64 sessions at a time, so that
-//!   memory does not grow with the number of sessions: O(n k);
+//! - *steps*: see `judge/nearby.rs` and `judge/clocks.rs`;
 //! - *steps* that clocks cannot follow: see `reach.rs`;
 //! - *what sessions hand on*: see `judge/guarantees.rs`;
 //! - *matrix*: see `matrix.rs`.
 
+mod clocks;
 mod guarantees;
+mod nearby;
+mod suspects;
 
 use super::facts::{Facts, INITIAL, Mask};
 use super::matrix;
 use super::plan::{Part, Plan, Steps};
 use super::reach::Reach;
+use suspects::{Suspects, asks_suspects};
 
 /// A node that is not in the order.
 pub const ABSENT: u32 = u32::MAX;
@@ -80,12 +83,6 @@ pub struct Stopped;
 
 /// How many nodes pass between two questions whether to stop.
 const STOP_INTERVAL: usize = 4096;
-
-/// With more writers than this between source and reader, the last one of each session is looked up instead.
-const FEW_WRITERS: usize = 64;
-
-/// How many sessions have their clocks computed at a time.
-const BLOCK: usize = 64;
 
 /// For each key of the transaction at hand a number that is valid if the stamp is.
 struct Stamps {
@@ -151,14 +148,20 @@ impl<'a> Judge<'a> {
     /// If it was told to stop.
     pub fn hits(&self, witness: &Witness) -> Result<Vec<Hit>, Stopped> {
         let mut hits = Vec::new();
+        let suspects = match self.plan.parts.iter().any(asks_suspects) {
+            true => self.suspects(witness)?,
+            false => Suspects::default(),
+        };
         for (number, part) in self.plan.parts.iter().enumerate() {
             let readers = self.facts.mask(&self.plan.readers[number]);
             let of = (number as u32, &readers);
             match part {
-                Part::Earlier => self.earlier(witness, of, &mut hits)?,
-                Part::Session => self.session(witness, of, &mut hits)?,
-                Part::ReadsFrom => self.reads_from(witness, of, &mut hits)?,
-                Part::Steps(steps) if steps.has_clocks() => self.steps(witness, *steps, of, &mut hits)?,
+                Part::Earlier => self.earlier(witness, &suspects, of, &mut hits)?,
+                Part::Session => self.session(witness, &suspects, of, &mut hits)?,
+                Part::ReadsFrom => self.reads_from(witness, &suspects, of, &mut hits)?,
+                Part::Steps(steps) if steps.has_clocks() => {
+                    self.steps(witness, &suspects, *steps, of, &mut hits)?;
+                }
                 Part::Steps(steps) => {
                     let writers = &self.writers_in_order(witness);
                     let (facts, stop) = (self.facts, self.stop);
@@ -202,12 +205,13 @@ impl<'a> Judge<'a> {
     fn earlier(
         &self,
         witness: &Witness,
+        suspects: &Suspects,
         (part, readers): Of<'_>,
         hits: &mut Vec<Hit>,
     ) -> Result<(), Stopped> {
         let (facts, position) = (self.facts, &witness.position);
         let mut stamps = Stamps::new(facts.key_count());
-        for node in self.readers(witness, readers) {
+        for node in suspects.readers(self.facts, witness, readers) {
             self.ask(node as usize)?;
             stamps.keys.clear();
             let reads = facts.reads_of(node);
@@ -246,12 +250,13 @@ impl<'a> Judge<'a> {
     fn reads_from(
         &self,
         witness: &Witness,
+        suspects: &Suspects,
         (part, readers): Of<'_>,
         hits: &mut Vec<Hit>,
     ) -> Result<(), Stopped> {
         let facts = self.facts;
         let mut stamps = Stamps::new(facts.key_count());
-        for node in self.readers(witness, readers) {
+        for node in suspects.readers(self.facts, witness, readers) {
             self.ask(node as usize)?;
             self.stamp_reads(witness, node, &mut stamps);
             let sources = &witness.source[facts.reads_of(node)];
@@ -294,13 +299,18 @@ impl<'a> Judge<'a> {
         Ok(())
     }
 
-    /// Session by session, with the last writer of each key in the order.
+    /// Session by session, with the last writer of each key in the order, unless no read is suspect.
     fn session(
         &self,
         witness: &Witness,
+        suspects: &Suspects,
         (part, readers): Of<'_>,
         hits: &mut Vec<Hit>,
     ) -> Result<(), Stopped> {
+        if let Some(found) = suspects.in_session(self.facts, witness, (part, readers)) {
+            hits.extend(found);
+            return Ok(());
+        }
         let (facts, position) = (self.facts, &witness.position);
         let mut last: Vec<(u32, u32)> = vec![(0, INITIAL); facts.key_count()];
         for node in (1..facts.node_count() as u32).filter(|&node| witness.has(node)) {
@@ -420,37 +430,6 @@ impl<'a> Judge<'a> {
         Ok(())
     }
 
-    fn steps(
-        &self,
-        witness: &Witness,
-        steps: Steps,
-        (part, readers): Of<'_>,
-        hits: &mut Vec<Hit>,
-    ) -> Result<(), Stopped> {
-        let writers = self.writers_in_order(witness);
-        let sessions = self.sessions();
-        let block_count = sessions.len().div_ceil(BLOCK).max(1);
-        for block in sessions.chunks(sessions.len().div_ceil(block_count).max(1)) {
-            let mut clocks = Clocks::new(self.facts, block);
-            let mut passed = vec![0u32; self.facts.key_count()];
-            for (place, &node) in witness.order.iter().enumerate().skip(1) {
-                self.ask(place)?;
-                self.advance(witness, steps, &writers, &mut clocks, node);
-                if self.facts.is_in(node, readers) {
-                    self.look_back(witness, (&writers, &passed), &clocks, node, part, hits);
-                }
-                self.facts.written(node).iter().for_each(|&key| passed[key as usize] += 1);
-            }
-        }
-        Ok(())
-    }
-
-    /// The first nodes of the sessions.
-    fn sessions(&self) -> Vec<u32> {
-        let nodes = 1..self.facts.node_count() as u32;
-        nodes.filter(|&node| self.facts.session_start(node) == node).collect()
-    }
-
     /// The writers of each key that are in the order, in its order.
     fn writers_in_order(&self, witness: &Witness) -> Writers {
         let facts = self.facts;
@@ -471,81 +450,13 @@ impl<'a> Judge<'a> {
         }
         Writers { start, nodes }
     }
-
-    /// The clock of a node: what its predecessors have seen, and they themselves.
-    fn advance(&self, witness: &Witness, steps: Steps, writers: &Writers, clocks: &mut Clocks, node: u32) {
-        let facts = self.facts;
-        let start = facts.session_start(node);
-        if let Some(before) = (start..node).rev().find(|&before| witness.has(before)) {
-            clocks.join(node, before);
-        }
-        if steps.reads_from {
-            let mut last = INITIAL;
-            for read in facts.reads_of(node) {
-                let source = witness.source[read];
-                if source != INITIAL && source != last {
-                    clocks.join(node, source);
-                    last = source;
-                }
-            }
-        }
-        if steps.conflicts {
-            for &key in facts.written(node) {
-                let place = writers.place(witness, key, witness.position[node as usize]);
-                if place > 0 {
-                    clocks.join(node, writers.of(key)[place - 1]);
-                }
-            }
-        }
-    }
-
-    /// Writers of what a node reads, after the source, that its clock shows; `passed` says how many writers of each key
-    /// stand before the node. The last one first: mostly it is the source. Of a session the last writer that was seen
-    /// says most, since session order puts the others before it.
-    fn look_back(
-        &self,
-        witness: &Witness,
-        (writers, passed): (&Writers, &[u32]),
-        clocks: &Clocks,
-        node: u32,
-        part: u32,
-        hits: &mut Vec<Hit>,
-    ) {
-        let (facts, position) = (self.facts, &witness.position);
-        for read in facts.reads_of(node) {
-            let key = facts.reads()[read].key;
-            let from = witness.source[read];
-            let earlier = &writers.of(key)[..passed[key as usize] as usize];
-            if earlier.last().is_none_or(|&last| last == from) {
-                continue;
-            }
-            let source = position[from as usize];
-            let mut hit = |rival: u32| hits.push(Hit { read: read as u32, rival, part });
-            if earlier.len() > FEW_WRITERS
-                && position[earlier[earlier.len() - 1 - FEW_WRITERS] as usize] > source
-            {
-                let seen = clocks.last_seen_writers(facts, node, key);
-                seen.filter(|&writer| witness.has(writer) && position[writer as usize] > source)
-                    .for_each(hit);
-                continue;
-            }
-            let mut seen_of = ABSENT;
-            let later = earlier.iter().rev().take_while(|&&writer| position[writer as usize] > source);
-            for &writer in later.filter(|&&writer| clocks.has_seen(node, writer)) {
-                let session = facts.session_start(writer);
-                if session != seen_of {
-                    hit(writer);
-                    seen_of = session;
-                }
-            }
-        }
-    }
 }
 
 /// The number of a part, and the readers for which it counts.
 type Of<'m> = (u32, &'m Mask);
 
 /// The writers of each key in the order.
+#[derive(Debug, Default)]
 pub(super) struct Writers {
     start: Vec<u32>,
     nodes: Vec<u32>,
@@ -562,65 +473,5 @@ impl Writers {
     }
 }
 
-/// For each node and each session of a block, one more than the last node of the session that it has seen.
-struct Clocks {
-    width: usize,
-    seen: Vec<u32>,
-    /// For each node the place of its session in the block, or `ABSENT`.
-    column: Vec<u32>,
-}
-
-impl Clocks {
-    fn new(facts: &Facts, block: &[u32]) -> Self {
-        let column = (0..facts.node_count() as u32).map(|node| {
-            let place = block.binary_search(&facts.session_start(node));
-            place.map_or(ABSENT, |place| place as u32)
-        });
-        Self { width: block.len(), seen: vec![0; block.len() * facts.node_count()], column: column.collect() }
-    }
-
-    fn join(&mut self, node: u32, before: u32) {
-        // Who has seen a transaction has seen all that it saw.
-        if self.has_seen(node, before) {
-            return;
-        }
-        let width = self.width;
-        let (node, before) = (node as usize, before as usize);
-        let (from, to) = (before * width, node * width);
-        if from < to {
-            let (left, right) = self.seen.split_at_mut(to);
-            raise(&mut right[..width], &left[from..from + width]);
-        } else {
-            let (left, right) = self.seen.split_at_mut(from);
-            raise(&mut left[to..to + width], &right[..width]);
-        }
-        let column = self.column[before];
-        if column != ABSENT {
-            let entry = &mut self.seen[to + column as usize];
-            *entry = (*entry).max(before as u32 + 1);
-        }
-    }
-
-    /// The last writer of a key in each session of the block that a node has seen.
-    fn last_seen_writers<'f>(&'f self, facts: &'f Facts, node: u32, key: u32) -> impl Iterator<Item = u32> {
-        let writers = facts.writers(key);
-        let seen = &self.seen[node as usize * self.width..(node as usize + 1) * self.width];
-        seen.iter().filter(|&&end| end > 0).filter_map(move |&end| {
-            let place = writers.partition_point(|&writer| writer < end);
-            let last = *writers[..place].last()?;
-            (facts.session_start(last) == facts.session_start(end - 1)).then_some(last)
-        })
-    }
-
-    #[inline]
-    fn has_seen(&self, node: u32, writer: u32) -> bool {
-        let column = self.column[writer as usize];
-        column != ABSENT && self.seen[node as usize * self.width + column as usize] > writer
-    }
-}
-
-fn raise(to: &mut [u32], from: &[u32]) {
-    for (to, &from) in to.iter_mut().zip(from) {
-        *to = (*to).max(from);
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -170,15 +170,15 @@ fn suite(name: &str) -> Result<Suite, Failure> {
     Suite::parse(&called, &text).map_err(|error| Failure::new(format!("{name}: {error}")))
 }
 
-/// A suite of one schedule, from a history.
+/// A suite of interleavings of a history.
 fn suite_of_history(file: &Path) -> Result<Suite, Failure> {
     let options = formats::ReadOptions::default();
     let loaded = formats::read(&formats::Input::named(file.to_owned()), &options)
         .map_err(|error| Failure::new(error.to_string()))?;
     let name = file.file_stem().unwrap_or_default().to_string_lossy();
-    let schedule = probe::from_history(&name, &loaded.history)
+    let schedules = probe::interleavings(&name, &loaded.history)
         .map_err(|reason| Failure::new(format!("{}: {reason}", file.display())))?;
-    Ok(Suite { name: "history".to_owned(), schedules: vec![schedule] })
+    Ok(Suite { name: "history".to_owned(), schedules })
 }
 
 fn settings(database: &dyn Database, names: &[String]) -> Result<Vec<Setting>, Failure> {
@@ -268,10 +268,10 @@ fn print(arguments: &Arguments, report: &Report, differences: Option<&[Differenc
     }
     let mut out = Screen::stdout();
     let style = Style::of_stdout();
-    let of_history = arguments.history.is_some().then(|| report.suites[0].schedules[0].name.as_str());
-    match (arguments.reports.quiet, arguments.transcript.as_deref().or(of_history)) {
+    match (arguments.reports.quiet, arguments.transcript.as_deref()) {
         (true, _) => text::write_sentence(report, style, &mut out)?,
         (false, Some(name)) => text::write_transcripts(report, name, &mut out)?,
+        (false, None) if arguments.history.is_some() => text::write_history(report, &mut out)?,
         (false, None) => text::write(report, arguments.all, style, &mut out)?,
     }
     if let Some(differences) = differences {

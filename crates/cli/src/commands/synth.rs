@@ -140,15 +140,29 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 fn print_found(arguments: &Arguments, problem: &Problem<'_>, found: &Found) -> Result<Exit, Failure> {
-    if let Some(output) = &arguments.output {
+    if let Some(output) = &arguments.output
+        && found.history.extra_session_order.is_empty()
+    {
         write_found(output, arguments.to, found)?;
     }
     if let Some(file) = &arguments.dot {
-        write_whole(file, Form::Text, |out| Ok(out.write_all(dot::of(&found.to_history()).as_bytes())?))?;
+        write_whole(file, Form::Text, |out| Ok(out.write_all(dot::of(&found.history).as_bytes())?))?;
     }
-    if arguments.dot.as_deref().is_some_and(is_stdout) {
-        return Ok(Exit::Holds);
+    if !arguments.dot.as_deref().is_some_and(is_stdout) {
+        print_answer(arguments, problem, found)?;
     }
+    if let (Some(output), [_, ..]) = (&arguments.output, &found.history.extra_session_order[..]) {
+        // Without that order the levels may answer otherwise.
+        let file = visible(&output.display().to_string());
+        return Err(Failure::new(format!(
+            "{file}: not written, because session order leads from one session to another, which no format of \
+             histories can express; leave out --isolde-compatible, or use --dot"
+        )));
+    }
+    Ok(Exit::Holds)
+}
+
+fn print_answer(arguments: &Arguments, problem: &Problem<'_>, found: &Found) -> Result<(), Failure> {
     if arguments.answer.json {
         print_value(&found_json(problem, found)?)?;
     } else {
@@ -158,7 +172,7 @@ fn print_found(arguments: &Arguments, problem: &Problem<'_>, found: &Found) -> R
         write!(out, "{}{evidence}", history_text(&found.history))?;
         out.flush()?;
     }
-    Ok(Exit::Holds)
+    Ok(())
 }
 
 fn write_found(path: &Path, format: Option<Format>, found: &Found) -> Result<(), Failure> {

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use probe::expect::Difference;
-use probe::{Cell, Finding, Report, transcript};
+use probe::{Cell, Finding, Report, Row, Schedule, transcript};
 
 use super::table::{Mark, Table, is_table, table_of};
 use crate::exit::Failure;
@@ -263,17 +263,43 @@ fn write_refused(report: &Report, out: &mut dyn Write) -> Result<(), Failure> {
 /// Writes what happened at each setting.
 pub fn write_transcripts(report: &Report, name: &str, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out, "{}", headline(report))?;
-    for (row, schedule, finding) in report.named(name) {
-        writeln!(out, "\n{} at {}", schedule.name, setting_name(&row.setting))?;
-        if !schedule.about.is_empty() {
-            writeln!(out, "{}", schedule.about)?;
+    report.named(name).try_for_each(|(row, schedule, finding)| write_transcript(row, schedule, finding, out))
+}
+
+/// Writes for each setting the first interleaving of a history that showed it, or the first one if none did.
+pub fn write_history(report: &Report, out: &mut dyn Write) -> Result<(), Failure> {
+    writeln!(out, "{}", headline(report))?;
+    let schedules = report.suites.first().map_or(&[][..], |suite| &suite.schedules);
+    for row in &report.rows {
+        let findings = row.findings.first().map_or(&[][..], |of_suite| of_suite);
+        let is_shown = |finding: &Finding| finding.cell() == Some(Cell::Possible);
+        let place = findings.iter().position(is_shown).unwrap_or(0);
+        let Some((schedule, finding)) = schedules.get(place).zip(findings.get(place)) else { continue };
+        write_transcript(row, schedule, finding, out)?;
+        if schedules.len() > 1 {
+            let shown = findings.iter().filter(|finding| is_shown(finding)).count();
+            let tried = units::counted(schedules.len(), "interleaving");
+            writeln!(out, "  {tried} tried, {shown} of them showed the history")?;
         }
-        match finding {
-            Finding::Refused(reason) => writeln!(out, "\n  could not be asked: {}", visible(reason))?,
-            Finding::Ran(ran) => {
-                for line in transcript(schedule, &ran.0, &ran.1).lines() {
-                    writeln!(out, "{}", visible(line))?;
-                }
+    }
+    Ok(())
+}
+
+fn write_transcript(
+    row: &Row,
+    schedule: &Schedule,
+    finding: &Finding,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    writeln!(out, "\n{} at {}", schedule.name, setting_name(&row.setting))?;
+    if !schedule.about.is_empty() {
+        writeln!(out, "{}", schedule.about)?;
+    }
+    match finding {
+        Finding::Refused(reason) => writeln!(out, "\n  could not be asked: {}", visible(reason))?,
+        Finding::Ran(ran) => {
+            for line in transcript(schedule, &ran.0, &ran.1).lines() {
+                writeln!(out, "{}", visible(line))?;
             }
         }
     }
