@@ -47,6 +47,7 @@ pub fn from_history(name: &str, history: &History) -> Result<Schedule, String> {
         key: key_type(&drafts)?,
         columns: vec![("v".to_owned(), ColumnType::Int)],
         rows: rows.iter().map(|(key, value)| (key.clone(), vec![value.clone()])).collect(),
+        keeps_old: false,
     };
     let about = "The history is shown if every transaction sees what it sees there.".to_owned();
     let (steps, shown) = (steps(&drafts, &rows, &order), vec![shown(&drafts)]);
