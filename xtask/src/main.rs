@@ -8,6 +8,7 @@ mod browser;
 mod engines;
 mod fuzz;
 mod licences;
+mod matrix;
 mod mutants;
 mod package;
 mod run;
@@ -15,6 +16,7 @@ mod sarif;
 mod services;
 mod soak;
 mod test;
+mod watched;
 mod wheel;
 
 use std::process::ExitCode;
@@ -29,6 +31,11 @@ The project's chores.
       --quick                           small histories, one run each
       --profile dev                     use the development build
       --save NAME, --against NAME       keep the figures, or compare with kept ones
+  cargo xtask matrix [NAME ...]       every workload on every database at every setting, or those that are named
+      --quick                           200 transactions each
+      --profile dev                     use the development build
+  cargo xtask watched                 run --watch on a PostgreSQL that is killed three times, and what --watch costs
+      --seconds S, --pairs N            600 seconds, and 2 pairs of a minute each unless told
   cargo xtask instructions            instructions of a few questions against the committed counts
       --accept                          instead: commit to what is counted now
   cargo xtask soak [--minutes M]      the trust harness, 20 minutes unless told
@@ -55,6 +62,8 @@ fn main() -> ExitCode {
         Some((&"test", [])) => test::run(),
         Some((&"test", ["--all-engines"])) => engines::run(),
         Some((&"bench", options)) => bench::run(options),
+        Some((&"matrix", options)) => matrix::run(options),
+        Some((&"watched", options)) => watched::run(options),
         Some((&"instructions", options)) => bench::instructions::run(options),
         Some((&"soak", options)) => soak::run(options),
         Some((&"fuzz", options)) => fuzz::run(options),

@@ -18,9 +18,16 @@ pub(crate) struct Shape {
     pub name: String,
     pub key: ColumnType,
     pub columns: Vec<(String, ColumnType)>,
+    pub keeps_old: bool,
 }
 
 impl Shape {
+    /// The shape of a table.
+    pub fn of(table: &Table) -> Self {
+        let Table { name, key, columns, keeps_old, .. } = table;
+        Self { name: name.clone(), key: *key, columns: columns.clone(), keeps_old: *keeps_old }
+    }
+
     /// The place of a column.
     pub fn column(&self, name: &str) -> Result<usize, Failure> {
         let place = self.columns.iter().position(|(column, _)| column == name);
@@ -67,10 +74,7 @@ impl Catalog {
             check(table)?;
         }
         let mut known = self.tables.write().unwrap_or_else(PoisonError::into_inner);
-        for Table { name, key, columns, .. } in tables {
-            let shape = Shape { name: name.clone(), key: *key, columns: columns.clone() };
-            known.insert(name.clone(), Arc::new(shape));
-        }
+        known.extend(tables.iter().map(|table| (table.name.clone(), Arc::new(Shape::of(table)))));
         Ok(())
     }
 

@@ -18,6 +18,8 @@ pub struct Table {
     pub columns: Vec<(String, ColumnType)>,
     /// What it holds at first: keys with one value for each column.
     pub rows: Vec<(Datum, Vec<Datum>)>,
+    /// Whether [`Statement::UpdateReturning`] may be asked of it, for which SQL needs further columns.
+    pub keeps_old: bool,
 }
 
 impl Table {
@@ -29,6 +31,7 @@ impl Table {
             key: ColumnType::Int,
             columns: vec![("v".into(), ColumnType::Int)],
             rows: rows.into_iter().map(row).collect(),
+            keeps_old: false,
         }
     }
 }
@@ -69,8 +72,8 @@ pub enum Statement {
     Select { table: String, predicate: Where },
     /// Set columns of the rows that satisfy a predicate: `Answer::Count` of rows found.
     Update { table: String, predicate: Where, set: Vec<(String, Datum)> },
-    /// Set columns of the rows that satisfy a predicate, and say which rows (`UPDATE ... RETURNING k`): `Answer::Rows` of
-    /// keys without columns.
+    /// Set columns of the rows that satisfy a predicate, and return these rows as they were before (`UPDATE ...
+    /// RETURNING`): `Answer::Rows`, in any order. A program may leave the columns out and return keys alone.
     UpdateReturning { table: String, predicate: Where, set: Vec<(String, Datum)> },
     /// Delete the rows that satisfy a predicate: `Answer::Count`.
     DeleteWhere { table: String, predicate: Where },
@@ -114,7 +117,7 @@ impl StatementKind {
             Self::Range => "reads of key ranges",
             Self::Select => "reads by condition",
             Self::Update => "updates by condition",
-            Self::UpdateReturning => "updates that return the changed keys",
+            Self::UpdateReturning => "updates that return the changed rows",
             Self::DeleteWhere => "deletes by condition",
             Self::Sql => "SQL as it stands",
         }

@@ -75,8 +75,7 @@ pub(crate) fn execute(
             Ok(Answer::Count(update(store, shape, predicate, set)?.len() as u64))
         }
         Statement::UpdateReturning { predicate, set, .. } => {
-            let keys = update(store, shape, predicate, set)?.into_iter();
-            Ok(Answer::Rows(keys.map(|key| (key, Vec::new())).collect()))
+            Ok(Answer::Rows(update(store, shape, predicate, set)?))
         }
         Statement::DeleteWhere { predicate, .. } => {
             let rows = matching(store, shape, predicate)?;
@@ -148,26 +147,26 @@ fn insert(store: &mut dyn RowStore, shape: &Shape, key: &Datum, values: &[Datum]
 }
 
 /// Sets columns of the rows that satisfy a predicate; gives back their keys.
+/// Sets columns of the rows that satisfy a predicate; the rows as they were before.
 fn update(
     store: &mut dyn RowStore,
     shape: &Shape,
     predicate: &Where,
     set: &[(String, Datum)],
-) -> Result<Vec<Datum>, Failure> {
+) -> Result<Vec<(Datum, Columns)>, Failure> {
     let set: Vec<_> = set
         .iter()
         .map(|(column, value)| shape.column(column).map(|place| (place, value)))
         .collect::<Result<_, _>>()?;
-    let rows = matching(store, shape, predicate)?;
-    let mut keys = Vec::with_capacity(rows.len());
-    for (key, mut row) in rows {
+    let found = matching(store, shape, predicate)?;
+    for (key, row) in &found {
+        let mut row = row.clone();
         for &(place, value) in &set {
             row[place] = value.clone();
         }
-        store.put(shape, &key, row)?;
-        keys.push(key);
+        store.put(shape, key, row)?;
     }
-    Ok(keys)
+    Ok(found)
 }
 
 fn matching(

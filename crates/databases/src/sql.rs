@@ -112,9 +112,15 @@ pub(crate) fn compile(statement: &Statement, dialect: &Dialect, catalog: &Catalo
         Statement::UpdateReturning { .. } if !dialect.update_returning => {
             Err(Failure::refused("this database has no UPDATE ... RETURNING"))
         }
+        Statement::UpdateReturning { .. } if !shape.keeps_old => {
+            Err(Failure::refused(format!("table {table} does not keep what its rows held")))
+        }
         Statement::UpdateReturning { predicate, set, .. } => {
             let mut text = update(shape, predicate, set, dialect)?;
             text.push(" RETURNING ").name("k");
+            shape.columns.iter().for_each(|(column, _)| {
+                text.push(", ").name(&old(column));
+            });
             Ok(text.end(Returns::Rows))
         }
         Statement::DeleteWhere { predicate, .. } => {
@@ -212,8 +218,16 @@ fn update<'d>(
     for (place, (column, value)) in set.iter().enumerate() {
         text.push(if place == 0 { " SET " } else { ", " }).column(shape, column)?.push(" = ").value(value);
     }
+    for (column, _) in shape.columns.iter().filter(|_| shape.keeps_old && dialect.update_returning) {
+        text.push(", ").name(&old(column)).push(" = ").name(column);
+    }
     text.push(" WHERE ").predicate(shape, predicate)?;
     Ok(text)
+}
+
+/// The column that keeps what another one held before the last update. The right sides of an UPDATE see the row as it was.
+fn old(column: &str) -> String {
+    format!("{column}_before")
 }
 
 /// SQL in the making.

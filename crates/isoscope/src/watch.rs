@@ -127,6 +127,13 @@ impl Watcher {
         Self { batch: batch.max(1), ..self }
     }
 
+    /// After how many transactions one of unknown outcome that no transaction read is taken apart. A window of half as many
+    /// forgets nothing that `holds` would be less than exact without.
+    pub fn patience(mut self, transactions: u64) -> Self {
+        self.window.iter_mut().for_each(|window| window.patience = transactions);
+        self
+    }
+
     /// Goes on after a violation: its transactions are left out, and others are looked for.
     pub fn keep_going(self, keeps_going: bool) -> Self {
         Self { keeps_going, ..self }
@@ -176,11 +183,6 @@ impl Watcher {
     /// Whether the recorder said that it is done.
     pub fn is_closed(&self) -> bool {
         self.frontier.is_closed()
-    }
-
-    /// After how many transactions one of unknown outcome that no transaction read is taken apart.
-    pub fn set_patience(&mut self, transactions: u64) {
-        self.window.iter_mut().for_each(|window| window.patience = transactions);
     }
 
     /// What is known so far.

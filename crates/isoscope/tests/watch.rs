@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use drive::plant::{Planted, plant};
-use drive::simulate::{Config, Fault, generate, preset};
+use drive::simulate::{Config, Fault, StoreLevel, generate, preset};
 use history::{Builder, History, TxnId};
 use isoscope::watch::{Holding, Verdict, Watcher, Way};
 use isoscope::{Check, Decision, LevelId};
@@ -57,8 +57,7 @@ const NONE: Tally = Tally { prefixes: 0, violated: 0, loose: 0, forgotten: 0, fr
 
 /// Follows a history and closes the recording after every prefix.
 fn follow(history: &History, level: LevelId, batch: usize, patience: u64, skew: Duration, tally: &mut Tally) {
-    let mut watcher = Watcher::new(level, skew).batch(batch);
-    watcher.set_patience(patience);
+    let mut watcher = Watcher::new(level, skew).batch(batch).patience(patience);
     watcher.set_initial(history).unwrap();
     history.sessions().for_each(|session| watcher.introduce(u64::from(session.0), None));
     let order = by_end(history);
@@ -237,6 +236,46 @@ fn planted_anomalies_are_found_where_they_are() {
     assert!(found > 0);
 }
 
+fn follow_all(mut watcher: Watcher, history: &History) -> Watcher {
+    watcher.set_initial(history).unwrap();
+    history.sessions().for_each(|session| watcher.introduce(u64::from(session.0), None));
+    for txn in by_end(history) {
+        watcher.push(u64::from(history.session_of(txn).0), None, history, txn).unwrap();
+    }
+    watcher
+}
+
+/// More transactions than are looked at together come in each batch, and are settled all the same.
+#[test]
+fn large_batches_leave_no_transactions_behind() {
+    let stores =
+        [(LevelId::StrictSerializable, StoreLevel::Serializable), (LevelId::StrongSi, StoreLevel::Snapshot)];
+    for (level, store) in stores {
+        let config = Config { transactions: 30_000, keys: 500, level: store, ..preset("general").unwrap() };
+        let history = generate(&config).unwrap();
+        let mut watcher = follow_all(Watcher::new(level, Duration::ZERO).batch(10_000), &history);
+        watcher.decide().unwrap();
+        assert!(!watcher.verdict().is_violated(), "{level}: {:?}", watcher.verdict());
+        assert!(watcher.held() < 5_000, "{level}: {} transactions are held", watcher.held());
+    }
+}
+
+/// An order that is open when a window is decided, and that a third transaction depends on, is kept until it is known.
+#[test]
+fn a_window_waits_before_it_forgets_an_open_order() {
+    let is_exact = |seed: u64, patience: u64| {
+        let config = Config { transactions: 3_000, keys: 500, seed, ..preset("general").unwrap() };
+        let watcher = Watcher::new(LevelId::StrictSerializable, Duration::ZERO).batch(50);
+        let mut watcher = follow_all(watcher.patience(patience), &generate(&config).unwrap());
+        watcher.close().unwrap();
+        matches!(watcher.verdict(), Verdict::Holds(Holding { way: Way::Exact, .. }))
+    };
+    for seed in 0..5 {
+        assert!(!is_exact(seed, 2), "seed {seed} shows nothing: its window need not wait");
+        assert!(is_exact(seed, 8_000), "seed {seed}");
+    }
+}
+
 #[test]
 fn a_watcher_that_keeps_going_reports_further_violations() {
     let config = Config {
@@ -246,12 +285,8 @@ fn a_watcher_that_keeps_going_reports_further_violations() {
         ..preset("general").unwrap()
     };
     let history = generate(&config).unwrap();
-    let mut watcher = Watcher::new(LevelId::StrictSerializable, Duration::ZERO).batch(200).keep_going(true);
-    watcher.set_initial(&history).unwrap();
-    history.sessions().for_each(|session| watcher.introduce(u64::from(session.0), None));
-    for txn in by_end(&history) {
-        watcher.push(u64::from(history.session_of(txn).0), None, &history, txn).unwrap();
-    }
+    let watcher = Watcher::new(LevelId::StrictSerializable, Duration::ZERO).batch(200).keep_going(true);
+    let mut watcher = follow_all(watcher, &history);
     watcher.close().unwrap();
     assert!(watcher.violations().len() > 1, "{} violations", watcher.violation_count());
     for violation in watcher.violations() {

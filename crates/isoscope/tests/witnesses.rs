@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use history::{History, TxnId};
 use isoscope::witness::Part;
-use isoscope::{Check, LevelId, Witness, certify, formats, history};
+use isoscope::{Check, Decision, LevelId, Witness, certify, formats, history};
 use testkit::{Random, corpus, generate, generate_mixed, oracle};
 
 fn witness(history: &History, level: LevelId) -> Option<Witness> {
@@ -69,6 +69,42 @@ fn recordings_have_small_witnesses() {
     }
     println!("checking {checking:.1} s, shrinking {shrinking:.1} s, sizes {sizes:?}");
     assert!(sizes.iter().all(|&size| size <= 8), "{sizes:?}");
+}
+
+/// Elle's files, where they are at hand: a witness for each of the weakest levels that a file violates; prints the sizes.
+#[test]
+fn files_of_elle_have_small_witnesses() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/histories/elle");
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
+    let mut files: Vec<_> =
+        files.filter(|path| path.extension().is_some_and(|ending| ending == "edn")).collect();
+    files.sort();
+    let (mut sizes, mut checking, mut shrinking) = (Vec::new(), 0.0, 0.0);
+    for path in &files {
+        let history = isoscope::read(path).unwrap();
+        let check = Check::new(&history).skews(false);
+        let started = Instant::now();
+        let report = check.run().unwrap();
+        let checked = started.elapsed().as_secs_f64();
+        let found = check.witnesses(&report.answers).unwrap();
+        let took = started.elapsed().as_secs_f64() - checked;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        for witness in &found {
+            let size = witness.history.txn_count();
+            println!("{name}: {size} of {}, {}: {}", history.txn_count(), witness.level, witness.headline);
+            assert!(size <= 8 && witness.is_minimal, "{name}: {size} transactions");
+            sizes.push(size);
+        }
+        let is_violated = report.answers.iter().any(|answer| answer.decision == Decision::Violated);
+        assert_eq!(is_violated, !found.is_empty(), "{name}");
+        (checking, shrinking) = (checking + checked, shrinking + took);
+    }
+    let counts: Vec<_> = (1..=8).map(|size| sizes.iter().filter(|&&found| found == size).count()).collect();
+    println!(
+        "{} files, {} witnesses, of 1 to 8 transactions: {counts:?}; checking {checking:.1} s, shrinking {shrinking:.1} s",
+        files.len(),
+        sizes.len()
+    );
 }
 
 /// A part of a history that satisfies a level satisfies it too: otherwise a witness would prove nothing.

@@ -63,6 +63,7 @@ fn schedules(name: &str, history: &History, most: usize) -> Result<Vec<Schedule>
         key: key_type(&drafts)?,
         columns: vec![("v".to_owned(), ColumnType::Int)],
         rows: rows.iter().map(|(key, value)| (key.clone(), vec![value.clone()])).collect(),
+        keeps_old: false,
     };
     let about = "The history is shown if every transaction sees what it sees there.".to_owned();
     let schedule = |(place, order): (usize, &Vec<usize>)| Schedule {

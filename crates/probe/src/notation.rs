@@ -190,7 +190,7 @@ impl Draft {
             self.shown.push(vec![Condition::NotSerializable]);
         }
         let columns = self.column_names().into_iter().map(|name| (name, ColumnType::Int)).collect();
-        let table = Table { name: TABLE.to_owned(), key, columns, rows: self.rows };
+        let table = Table { name: TABLE.to_owned(), key, columns, rows: self.rows, keeps_old: false };
         let Draft { name, about, class, steps, shown, .. } = self;
         Ok(Schedule { name, about, class, table, steps, shown })
     }

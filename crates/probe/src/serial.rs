@@ -95,7 +95,7 @@ pub fn answer(rows: &mut Rows, columns: &[&str], statement: &Statement) -> Optio
             }
             match statement {
                 Statement::Update { .. } => Answer::Count(found.len() as u64),
-                _ => Answer::Rows(found.into_iter().map(|(key, _)| (key, Vec::new())).collect()),
+                _ => Answer::Rows(found),
             }
         }
         Statement::DeleteWhere { predicate, .. } => {

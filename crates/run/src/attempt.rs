@@ -47,8 +47,8 @@ pub struct Abilities {
     pub updates: bool,
     /// Reads by condition.
     pub selects: bool,
-    /// Updates by condition that say which rows they changed.
-    pub returns_keys: bool,
+    /// Updates by condition that return the rows they changed.
+    pub returns_rows: bool,
 }
 
 impl Abilities {
@@ -58,7 +58,7 @@ impl Abilities {
             ranges: database.supports(StatementKind::Range),
             updates: database.supports(StatementKind::Update),
             selects: database.supports(StatementKind::Select),
-            returns_keys: database.supports(StatementKind::UpdateReturning),
+            returns_rows: database.supports(StatementKind::UpdateReturning),
         }
     }
 }
@@ -209,17 +209,12 @@ impl<'a> Attempt<'a> {
     pub fn select(&mut self, relation: &Relation, predicate: &Where) -> Result<Vec<KeyedRow>, Stop> {
         let table = relation.name().to_owned();
         let rows = rows_of(self.execute(&Statement::Select { table, predicate: predicate.clone() })?)?;
-        let recorded: Vec<_> = rows
-            .iter()
-            .map(|(key, values)| (relation.recorded_key(key), relation.recorded_value(values), false))
-            .collect();
-        let predicate = predicate.to_datum();
-        self.note(|recorder| recorder.predicate_read(&predicate, Some(&recorded)));
+        self.note_selected(relation, predicate, &rows);
         Ok(rows)
     }
 
-    /// Sets columns of the rows that satisfy a condition, recorded as a write by predicate, with the rows that it changed
-    /// where the database says so.
+    /// Sets columns of the rows that satisfy a condition, recorded as a write by predicate. Where the database returns the
+    /// rows that it changed, as they were before, they are recorded as a read by the same predicate that comes first.
     pub fn update(
         &mut self,
         relation: &Relation,
@@ -228,28 +223,46 @@ impl<'a> Attempt<'a> {
     ) -> Result<(), Stop> {
         let table = relation.name().to_owned();
         let (where_clause, to) = (predicate.clone(), set.to_vec());
-        let answer = self.execute(&match self.abilities.returns_keys {
+        let answer = self.execute(&match self.abilities.returns_rows {
             true => Statement::UpdateReturning { table, predicate: where_clause, set: to },
             false => Statement::Update { table, predicate: where_clause, set: to },
         });
         let columns = set.iter().map(|(name, value)| (Datum::str(name.as_str()), value.clone()));
         let change = Change::Set(Datum::row(columns.collect()));
-        let (count, keys) = match &answer {
-            Ok(Answer::Count(count)) => (Some(*count), None),
+        let count = match &answer {
             Ok(Answer::Rows(rows)) => {
-                let keys: Vec<Datum> = rows.iter().map(|(key, _)| relation.recorded_key(key)).collect();
-                (Some(keys.len() as u64), Some(keys))
+                self.note_update(relation, predicate, &change, rows);
+                return Ok(());
             }
-            _ => (None, None),
+            Ok(Answer::Count(count)) => Some(*count),
+            _ => None,
         };
+        self.note(|recorder| recorder.predicate_write(&predicate.to_datum(), &change, count));
+        answer.map(drop)
+    }
+
+    /// Records an update that returned the rows it changed. A program may have returned their keys alone.
+    fn note_update(&mut self, relation: &Relation, predicate: &Where, change: &Change, rows: &[KeyedRow]) {
+        let width = relation.table.columns.len();
+        if rows.iter().all(|(_, values)| values.len() == width) {
+            self.note_selected(relation, predicate, rows);
+        }
+        let keys: Vec<Datum> = rows.iter().map(|(key, _)| relation.recorded_key(key)).collect();
         let predicate = predicate.to_datum();
         self.note(|recorder| {
-            recorder.predicate_write(&predicate, &change, count);
-            if let Some(keys) = &keys {
-                recorder.changed_keys(keys);
-            }
+            recorder.predicate_write(&predicate, change, Some(keys.len() as u64));
+            recorder.changed_keys(&keys);
         });
-        answer.map(drop)
+    }
+
+    /// Records the rows that satisfy a condition.
+    fn note_selected(&mut self, relation: &Relation, predicate: &Where, rows: &[KeyedRow]) {
+        let recorded: Vec<_> = rows
+            .iter()
+            .map(|(key, values)| (relation.recorded_key(key), relation.recorded_value(values), false))
+            .collect();
+        let predicate = predicate.to_datum();
+        self.note(|recorder| recorder.predicate_read(&predicate, Some(&recorded)));
     }
 
     fn range_rows(&mut self, relation: &Relation, from: Bound, to: Bound) -> Result<Vec<KeyedRow>, Stop> {

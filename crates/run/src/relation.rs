@@ -32,6 +32,7 @@ impl Relation {
             key: ColumnType::Int,
             columns: columns.iter().map(|&column| (column.to_owned(), ColumnType::Int)).collect(),
             rows: Vec::new(),
+            keeps_old: false,
         };
         Self {
             table,

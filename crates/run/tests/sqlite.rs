@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Folder, drive, holds, size_of};
-use history::Outcome;
+use history::{Op, Outcome};
 use isoscope::LevelId;
 use isoscope_run::workload::WORKLOADS;
 
@@ -23,6 +23,29 @@ fn every_workload_is_strictly_serializable() {
         assert_eq!(ran.summary.no_final_read, None);
         assert_ne!(holds(&ran.history, LevelId::StrictSerializable), Some(false), "{workload}");
     }
+}
+
+/// Before an update that returned the rows it changed stands a read of them as they were before.
+#[test]
+fn an_update_by_condition_is_recorded_with_the_rows_that_it_found() {
+    let folder = Folder::new();
+    let db = format!("sqlite:{}", folder.file("test.db").display());
+    let history = drive(&format!("db={db} workload=blindw-pred sessions=1 transactions=30 keys=100")).history;
+    let mut updates = 0;
+    for txn in history.txns() {
+        let ops: Vec<_> = history.ops(txn).map(|(_, op)| op).collect();
+        for (place, op) in ops.iter().enumerate() {
+            let Op::PredicateWrite(write) = op else { continue };
+            updates += 1;
+            let Op::PredicateRead(read) = &ops[place - 1] else { panic!("{:?}", ops[place - 1]) };
+            assert_eq!(read.predicate.datum(), write.predicate.datum());
+            let rows = read.rows.clone().expect("the read was answered");
+            assert_eq!(Some(rows.iter().map(|row| row.key).collect()), write.keys);
+        }
+    }
+    assert!(updates > 10, "{updates}");
+    assert_eq!(holds(&history, LevelId::StrictSerializable), Some(true));
+    assert_eq!(holds(&history, LevelId::Serializable), Some(true));
 }
 
 #[test]

@@ -72,10 +72,12 @@ impl<'a> Graph<'a> {
             reads_of_key,
             edges: Vec::new(),
             nodes: history.txn_count() as u32 * events.per_txn,
-            reach: Reach::new(0, 0),
+            reach: Reach::default(),
         };
         graph.observe();
-        graph.reach = Reach::new(graph.nodes as usize, history.txn_count() * events.per_txn as usize);
+        let event_count = history.txn_count() as u32 * events.per_txn;
+        let plays_a_part = (0..event_count).map(|event| graph.is_node(event / events.per_txn));
+        graph.reach = Reach::new(plays_a_part, graph.nodes - event_count);
         for _ in 0..MOST_PASSES {
             if !graph.close() {
                 return None;

@@ -9,6 +9,7 @@
 
 mod bits;
 mod events;
+mod fates;
 mod frontier;
 mod graph;
 mod row;

@@ -17,7 +17,8 @@ use history::{Datum, KeyId, Outcome, TxnId, TxnTimes};
 use index::Index;
 use rustc_hash::FxHashSet;
 
-use crate::graph::{Graph, Inside, Part, Source, pairs};
+use crate::fates::{Fate, Fates};
+use crate::graph::{Graph, Part};
 use crate::row::{Kind, Operation, Row};
 use crate::window::{Built, Settled, Window};
 
@@ -29,12 +30,27 @@ const MOST_NODES: usize = 4_000;
 
 impl Window {
     /// Forgets what is settled in a small history that was built from this window and holds.
+    ///
+    /// Of many transactions the earliest are looked at first, and then the next ones, in what the window is by then. It
+    /// has not to be decided again: the rest holds where the whole does.
     pub fn settle(&mut self, built: &Built, index: &Index) -> Settled {
         let before = self.rows.len() as u64;
+        let mut settled = self.settle_earliest(built, index);
+        while settled.is_partial && settled.forgotten > 0 {
+            let built = self.build(false);
+            let index = Index::of(&built.history);
+            settled = self.settle_earliest(&built, &index);
+        }
+        Settled { forgotten: before.saturating_sub(settled.kept), ..settled }
+    }
+
+    fn settle_earliest(&mut self, built: &Built, index: &Index) -> Settled {
+        let before = self.rows.len() as u64;
         let Some(border) = built.border else {
-            return Settled { forgotten: 0, kept: before };
+            return Settled { forgotten: 0, kept: before, is_partial: false };
         };
-        let border = self.bound(built, border);
+        let last = border;
+        let border = self.bound(built, last);
         let parts = self.parts(built, border);
         // A write that turns out to have happened has a place in the graph only next time.
         if !self.resolve_doubts(built, index)
@@ -42,13 +58,21 @@ impl Window {
         {
             let inside = graph.inside();
             let fates = Fates::of(&graph, &inside);
-            self.apply(built, &graph, &fates);
+            if fates.loosened == 0 || !self.can_wait() {
+                self.apply(built, &graph, &fates);
+            }
         }
         self.take_apart();
         self.forget_rows(border);
         self.free_order_keys();
         let kept = self.rows.len() as u64;
-        Settled { forgotten: before.saturating_sub(kept), kept }
+        Settled { forgotten: before.saturating_sub(kept), kept, is_partial: border < last }
+    }
+
+    /// Whether the window is small enough to keep what would be lost by forgetting: with the transactions that come next
+    /// the order that is open now is mostly known.
+    fn can_wait(&self) -> bool {
+        (self.rows.len() as u64) < self.patience / 2
     }
 
     /// A border before which few enough transactions began.
@@ -362,170 +386,4 @@ fn commit_doubt(row: &mut Row, until: i64) {
         commit_response: Some(until),
     };
     row.outcome = Outcome::Committed;
-}
-
-/// What becomes of a transaction of the window.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Fate {
-    Stays,
-    Forgotten,
-    /// Its begin is settled, its commit is not.
-    Half,
-    /// It is settled, but a last version is tied to it.
-    Tied,
-}
-
-struct Fates {
-    all: Vec<Fate>,
-    loosened: u64,
-}
-
-impl Fates {
-    fn of(graph: &Graph<'_>, inside: &Inside) -> Self {
-        let tied = tied_components(graph, inside);
-        let is_inside = |event: u32| !inside.is_outside[event as usize];
-        let is_tied = |event: u32| is_inside(event) && tied.contains(&inside.component[event as usize]);
-        let fate = |txn: u32| {
-            let (begin, commit) = (graph.events.begin(txn), graph.events.commit(txn));
-            match (graph.is_node(txn) && is_inside(begin), is_inside(commit)) {
-                (false, _) => Fate::Stays,
-                (true, false) if is_tied(begin) => Fate::Stays,
-                (true, false) if graph.index.writes_of(TxnId(txn)).is_empty() => Fate::Forgotten,
-                (true, false) => Fate::Half,
-                (true, true) if is_tied(begin) || is_tied(commit) => Fate::Tied,
-                (true, true) => Fate::Forgotten,
-            }
-        };
-        let all: Vec<Fate> = (0..graph.parts.len() as u32).map(fate).collect();
-        let mut fates = Self { all, loosened: 0 };
-        fates.loosened = fates.count_lost_ties(graph);
-        fates
-    }
-
-    fn is(&self, txn: u32, fate: Fate) -> bool {
-        self.all[txn as usize] == fate
-    }
-
-    /// Whether a tied transaction's version of a key may be the last one.
-    fn keeps_write(&self, graph: &Graph<'_>, txn: u32, key: KeyId) -> bool {
-        !graph.writers(key).any(|other| self.is(other, Fate::Forgotten) && graph.is_earlier(txn, other))
-    }
-
-    /// Whether all sources of a tied transaction's read stay.
-    fn keeps_read(&self, graph: &Graph<'_>, read: usize) -> bool {
-        let key = graph.index.reads()[read].key;
-        let stays = |source: u32| self.is(source, Fate::Tied) && self.keeps_write(graph, source, key);
-        match graph.sources[read] {
-            Source::Initial => false,
-            Source::Txn(source) => stays(source),
-            Source::Open => {
-                let writers: Vec<u32> = graph.writers(key).collect();
-                let reader = graph.index.reads()[read].txn.0;
-                let mut candidates = graph.candidates(read, reader, &writers);
-                candidates.all(|source| matches!(source, Source::Txn(source) if stays(source)))
-            }
-        }
-    }
-
-    /// Choices of tied transactions that are not kept.
-    fn count_lost_ties(&self, graph: &Graph<'_>) -> u64 {
-        let mut lost = 0;
-        for key in 0..graph.history.keys().len() {
-            let key = KeyId::from_index(key);
-            let tied: Vec<u32> = graph.writers(key).filter(|&txn| self.is(txn, Fate::Tied)).collect();
-            lost += pairs(&tied).filter(|&(&one, &other)| self.loses_order(graph, one, other, key)).count()
-                as u64;
-        }
-        let reads = graph.index.reads().iter().enumerate();
-        let open = reads.filter(|(number, read)| {
-            graph.sources[*number] == Source::Open
-                && self.is(read.txn.0, Fate::Tied)
-                && !self.keeps_read(graph, *number)
-        });
-        lost + open.count() as u64
-    }
-
-    /// Whether something depends on the order of two tied writers of a key, and the rest does not show it any more.
-    fn loses_order(&self, graph: &Graph<'_>, one: u32, other: u32, key: KeyId) -> bool {
-        let keeps = |key| self.keeps_write(graph, one, key) && self.keeps_write(graph, other, key);
-        let is_open = !graph.is_earlier(one, other) && !graph.is_earlier(other, one);
-        if !is_open || keeps(key) {
-            return false;
-        }
-        let is_of_pair = |source: Source| source == Source::Txn(one) || source == Source::Txn(other);
-        let mut reads = graph.index.reads().iter().enumerate();
-        let is_read = reads.any(|(number, read)| {
-            let is_third = read.txn.0 != one && read.txn.0 != other;
-            read.key == key
-                && is_third
-                && is_of_pair(graph.sources[number])
-                && self.is(read.txn.0, Fate::Tied)
-        });
-        let keys = |txn: u32| graph.index.writes_of(TxnId(txn)).map(|write| graph.index.writes()[write].key);
-        // Writers of a key may not overlap at `strong-si`, whichever key they share.
-        let is_apart =
-            || keys(one).any(|shared| keys(other).any(|another| another == shared) && keeps(shared));
-        is_read || graph.events.per_txn == 2 && !is_apart()
-    }
-
-    /// The write that leaves the last version of a key among those that are forgotten.
-    fn last_write(&self, graph: &Graph<'_>, key: KeyId) -> Option<u32> {
-        let writes = graph.index.writes_to(key).iter().copied();
-        let mut gone = writes.filter(|&write| self.is(graph.index.writer(write).0, Fate::Forgotten));
-        let first = gone.next()?;
-        let later = |last: u32, write: u32| match graph
-            .is_earlier(graph.index.writer(last).0, graph.index.writer(write).0)
-        {
-            true => write,
-            false => last,
-        };
-        // One pass finds a last one where the order of all is known, and a second one where one of them is after all.
-        let last = gone.clone().fold(first, later);
-        Some(std::iter::once(first).chain(gone).fold(last, later))
-    }
-
-    /// Pairs of a writer and a reader that keep their read.
-    fn direct_reads(&self, graph: &Graph<'_>) -> FxHashSet<(u32, u32)> {
-        let mut direct = FxHashSet::default();
-        for (number, read) in graph.index.reads().iter().enumerate() {
-            let Source::Txn(source) = graph.sources[number] else { continue };
-            let keeps = match self.all[read.txn.index()] {
-                Fate::Stays => !self.is(source, Fate::Forgotten),
-                Fate::Tied => self.keeps_read(graph, number),
-                Fate::Forgotten | Fate::Half => false,
-            };
-            let is_written = match self.all[source as usize] {
-                Fate::Tied => self.keeps_write(graph, source, read.key),
-                _ => true,
-            };
-            if keeps && is_written {
-                direct.insert((source, read.txn.0));
-            }
-        }
-        direct
-    }
-
-    fn share_a_key(&self, graph: &Graph<'_>, one: u32, other: u32) -> bool {
-        let keys = |txn: u32| graph.index.writes_of(TxnId(txn)).map(|write| graph.index.writes()[write].key);
-        keys(one).any(|key| keys(other).any(|another| another == key))
-    }
-}
-
-/// The components in which the last version of a key is not known.
-fn tied_components(graph: &Graph<'_>, inside: &Inside) -> FxHashSet<u32> {
-    let mut tied = FxHashSet::default();
-    for key in 0..graph.history.keys().len() {
-        let commits = graph.writers(KeyId::from_index(key));
-        let settled: Vec<u32> =
-            commits.filter(|&txn| !inside.is_outside[graph.events.commit(txn) as usize]).collect();
-        if settled.len() < 2 {
-            continue;
-        }
-        let is_last = |&&txn: &&u32| !settled.iter().any(|&other| graph.is_earlier(txn, other));
-        let last: Vec<u32> = settled.iter().filter(is_last).copied().collect();
-        if last.len() > 1 {
-            tied.extend(last.iter().map(|&txn| inside.component[graph.events.commit(txn) as usize]));
-        }
-    }
-    tied
 }

@@ -37,7 +37,8 @@ pub struct Window {
     /// Keys that no recording has, by which orders are kept.
     pub(crate) order_keys: FxHashSet<u32>,
     pub(crate) free_order_keys: Vec<u32>,
-    /// How many transactions may come after one of unknown outcome until it is taken apart.
+    /// How many transactions may come after one of unknown outcome until it is taken apart; a window of half as many
+    /// forgets nothing that `holds` would be less than exact without.
     pub patience: u64,
     /// The place of each key in the history that is being built, or `NOWHERE`.
     places: Vec<u32>,
@@ -52,6 +53,8 @@ pub struct Settled {
     pub forgotten: u64,
     /// Transactions that stay.
     pub kept: u64,
+    /// Whether not all transactions were looked at that may be settled, since they were too many for once.
+    pub is_partial: bool,
 }
 
 /// Why a window cannot take a transaction.

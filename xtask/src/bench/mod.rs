@@ -19,7 +19,8 @@ mod reject;
 mod saved;
 mod scaling;
 mod synth;
-mod table;
+pub mod table;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -40,6 +41,7 @@ pub const SUITES: [&str; 13] = [
     "growth",
     "synth",
     "recording",
+    "watch",
 ];
 
 /// How to measure.
@@ -83,12 +85,17 @@ pub fn run(options: &[&str]) -> Done {
     against.map_or(Ok(()), |name| bench.figures.compare(name))
 }
 
+/// The command, built with a profile.
+pub fn built(profile: &str) -> Done<PathBuf> {
+    expect_success(&mut cargo(&["build", "--quiet", "--package", "isoscope-cli", "--profile", profile]))?;
+    let folder = if profile == "dev" { "debug" } else { profile };
+    Ok(target().join(folder).join(format!("isoscope{}", std::env::consts::EXE_SUFFIX)))
+}
+
 impl Bench {
     fn build(profile: &str, quick: bool) -> Done<Self> {
-        expect_success(&mut cargo(&["build", "--quiet", "--package", "isoscope-cli", "--profile", profile]))?;
-        let folder = if profile == "dev" { "debug" } else { profile };
         Ok(Self {
-            isoscope: target().join(folder).join(format!("isoscope{}", std::env::consts::EXE_SUFFIX)),
+            isoscope: built(profile)?,
             profile: profile.to_owned(),
             runs: if quick { 1 } else { 5 },
             quick,
@@ -112,6 +119,7 @@ impl Bench {
             "growth" => growth::run(self),
             "synth" => synth::run(self),
             "recording" => recording::run(self),
+            "watch" => watch::run(self),
             other => Err(format!("the suite {other} is listed but not written")),
         }
     }

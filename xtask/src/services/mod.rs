@@ -204,6 +204,46 @@ fn kind_of(server: &str) -> &str {
     server.split('-').next().unwrap_or(server)
 }
 
+/// A server that was prepared and does not run: another program starts it with its command, and may kill it.
+pub struct Spare {
+    folder: Folder,
+    /// How to reach it.
+    pub url: String,
+    /// What starts it in the foreground, as a line for a shell.
+    pub command: String,
+}
+
+impl Spare {
+    /// A PostgreSQL.
+    pub fn postgres() -> Done<Self> {
+        let mut spare = Self {
+            folder: Folder(target().join("services-spare")),
+            url: String::new(),
+            command: String::new(),
+        };
+        // A run that was killed left its server behind.
+        spare.remove()?;
+        let servers = Service::Postgres.start(&spare.folder)?;
+        let server = servers.first().ok_or("no server was started")?;
+        server.stop()?;
+        spare.url.clone_from(&server.url);
+        spare.command = format!("exec {}", user::words(&server.user, &server.command));
+        Ok(spare)
+    }
+
+    fn remove(&self) -> Done {
+        Server::load(&self.folder, "postgres")?.map_or(Ok(()), |server| server.remove(&self.folder))
+    }
+}
+
+impl Drop for Spare {
+    fn drop(&mut self) {
+        if let Err(error) = self.remove() {
+            eprintln!("xtask: {error}");
+        }
+    }
+}
+
 /// The servers of one run of the tests; they end with it, however it ends.
 pub struct Borrowed {
     folder: Folder,

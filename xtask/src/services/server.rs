@@ -102,13 +102,16 @@ impl Server {
         }
     }
 
+    /// Ends it with its children.
+    pub fn stop(&self) -> Done {
+        // PostgreSQL's children end with their parent if it has the time to tell them.
+        let signal = if self.name == "postgres" { "QUIT" } else { "KILL" };
+        if self.is_running() { process::end(self.pid, signal) } else { Ok(()) }
+    }
+
     /// Ends it and removes its data.
     pub fn remove(&self, folder: &Folder) -> Done {
-        if self.is_running() {
-            // PostgreSQL's children end with their parent if it has the time to tell them.
-            let signal = if self.name == "postgres" { "QUIT" } else { "KILL" };
-            process::end(self.pid, signal)?;
-        }
+        self.stop()?;
         let removed = match std::fs::remove_dir_all(&self.data) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
             _ => std::fs::remove_file(file_of(folder, &self.name)),

@@ -54,6 +54,16 @@ impl User {
     }
 }
 
+/// A command line for a shell that runs as the user of a package if root asks.
+pub fn words(name: &str, command: &[String]) -> String {
+    let quoted = command.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''")));
+    let line = quoted.collect::<Vec<_>>().join(" ");
+    match is_root() {
+        true => format!("setpriv --reuid={name} --regid={name} --init-groups {line}"),
+        false => line,
+    }
+}
+
 /// Whether root asks.
 pub fn is_root() -> bool {
     #[cfg(unix)]

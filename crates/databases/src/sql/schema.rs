@@ -2,7 +2,7 @@
 
 use history::Datum;
 
-use super::{Dialect, Query, Returns, Text};
+use super::{Dialect, Query, Returns, Text, old};
 use crate::catalog::Shape;
 use crate::{ColumnType, Table};
 
@@ -31,6 +31,9 @@ pub(crate) fn create(table: &Table, dialect: &Dialect) -> String {
             ColumnType::Text => dialect.text,
         };
         text.push(", ").name(column).push(" ").push(kind).push(" NOT NULL");
+        if table.keeps_old && dialect.update_returning {
+            text.push(", ").name(&old(column)).push(" ").push(kind);
+        }
     }
     text.push(")").push(dialect.table_options);
     text.text
@@ -38,7 +41,7 @@ pub(crate) fn create(table: &Table, dialect: &Dialect) -> String {
 
 /// Inserts of the rows of a table.
 pub(crate) fn fill<'t>(table: &'t Table, dialect: &'t Dialect) -> impl Iterator<Item = Query> + 't {
-    let shape = Shape { name: table.name.clone(), key: table.key, columns: table.columns.clone() };
+    let shape = Shape::of(table);
     table.rows.chunks(ROWS_IN_AN_INSERT).map(move |rows| insert(&shape, rows, dialect))
 }
 

@@ -85,12 +85,14 @@ impl Tables {
                     key: ColumnType::Text,
                     columns: vec![("n".into(), ColumnType::Int), ("colour".into(), ColumnType::Text)],
                     rows: rows.map(|(key, n, colour)| (key.into(), vec![n.into(), colour.into()])).into(),
+                    keeps_old: true,
                 },
                 Table {
                     name: names.lists.clone(),
                     key: ColumnType::Int,
                     columns: vec![("list".into(), ColumnType::Text)],
                     rows: vec![],
+                    keeps_old: false,
                 },
             ])
             .unwrap_or_else(|failure| panic!("{failure}"));

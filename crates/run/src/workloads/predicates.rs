@@ -43,6 +43,7 @@ impl Predicates {
             .with_key_limit(config.keys)
             .alone();
         relation.is_by_condition = true;
+        relation.table.keeps_old = true;
         Self {
             relation,
             operations: config.operations_per_transaction,

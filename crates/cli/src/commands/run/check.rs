@@ -180,9 +180,25 @@ impl Question<'_> {
         judged.map(|answer| Judged { level: answer.level.clone(), decision: answer.decision }).collect()
     }
 
-    /// How long checking may take together with the levels that the exit code does not depend on: as long as the run. A
-    /// limit of the user's own is all that counts.
+    /// How long checking may take together with the levels that the exit code does not depend on. A limit of the user's
+    /// own is all that counts.
     fn time_for_others(&self) -> Option<Duration> {
-        self.limits.time_limit.is_none().then_some(self.run_time)
+        self.limits.time_limit.is_none().then_some(less_than(self.run_time))
+    }
+}
+
+/// Somewhat less than the run took: levels end a moment after their time is over, and checking is to take no longer than
+/// the run.
+fn less_than(run_time: Duration) -> Duration {
+    run_time * 4 / 5
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_other_levels_leave_time_to_end() {
+        assert_eq!(less_than(Duration::from_secs(10)), Duration::from_secs(8));
     }
 }

@@ -102,7 +102,7 @@ impl Follower<'_> {
             Next::Lines(lines) => {
                 let batch =
                     self.reader.read(lines).map_err(|error| Failure::new(visible(&error.to_string())))?;
-                self.lines.note_times(&batch);
+                self.lines.note_times(&batch, &self.watchers);
                 self.watchers.iter_mut().try_for_each(|watcher| watcher.take(&batch)).map_err(failed)?;
                 Ok(Step::Some)
             }

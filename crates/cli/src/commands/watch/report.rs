@@ -34,6 +34,8 @@ pub struct Lines {
     status: Instant,
     speed: (Instant, u64, f64),
     newest: i64,
+    /// The longest time for which the recording was ahead of the verdict, in nanoseconds.
+    most_behind: i64,
     clock: Clock,
 }
 
@@ -56,15 +58,26 @@ impl Lines {
             status: now,
             speed: (now, 0, 0.0),
             newest: i64::MIN,
+            most_behind: 0,
             clock: Clock::default(),
         }
     }
 
-    /// Takes the newest time of what came.
-    pub fn note_times(&mut self, batch: &Batch) {
+    /// Takes the newest time of what came, before it is decided.
+    pub fn note_times(&mut self, batch: &Batch, watchers: &[Watcher]) {
         self.clock = batch.history.clock();
         if let Some(&last) = batch.order.last() {
             self.newest = self.newest.max(batch.history.times(last).end().unwrap_or(i64::MIN));
+        }
+        self.most_behind = self.most_behind.max(self.behind(watchers));
+    }
+
+    /// How far the recording is ahead of what is decided window by window, in nanoseconds.
+    fn behind(&self, watchers: &[Watcher]) -> i64 {
+        let up_to = watchers.iter().filter(|watcher| !watcher.is_whole()).filter_map(decided_up_to).min();
+        match (up_to, self.clock) {
+            (Some(up_to), Clock::Nanoseconds) => self.newest.saturating_sub(up_to).max(0),
+            _ => 0,
         }
     }
 
@@ -89,6 +102,10 @@ impl Lines {
     pub fn end(&mut self, watchers: &mut [Watcher], is_broken: bool) -> Result<Exit, Failure> {
         self.progress.end();
         let mut exit = Exit::Holds;
+        if self.most_behind > 0 && self.to_stderr {
+            let most = units::duration(Duration::from_nanos(self.most_behind as u64));
+            self.print(&format!("watched    the verdict was never more than {most} behind the recording\n"))?;
+        }
         for watcher in watchers.iter() {
             self.verdict(watcher, "end")?;
             exit = exit.graver(match watcher.verdict() {
@@ -116,6 +133,9 @@ impl Lines {
                 "violations": watcher.violation_count(),
             });
             add_meaning(&mut line, watcher.verdict());
+            if event == "end" {
+                line["most_behind_seconds"] = json!(self.most_behind as f64 / 1e9);
+            }
             return self.json(&line);
         }
         let text = self.sentence(watcher);
@@ -224,10 +244,7 @@ impl Lines {
         let per_second = (seen - self.speed.1) as f64 / self.speed.0.elapsed().as_secs_f64();
         self.speed = (Instant::now(), seen, per_second);
         let memory = limits::resident_bytes().unwrap_or(0);
-        let behind = match (frontier, self.clock) {
-            (Some(frontier), Clock::Nanoseconds) if frontier < self.newest => self.newest - frontier,
-            _ => 0,
-        };
+        let behind = self.behind(watchers);
         let mut text = format!(
             "{}, {} per second, {:.1} s behind",
             units::counted(seen as usize, "transaction"),
@@ -321,6 +338,14 @@ fn meaning(way: Way) -> String {
         Way::Follows(level, count) => {
             format!("follows from {level}, windowed ({})", units::counted(count as usize, "place"))
         }
+    }
+}
+
+/// The moment up to which a level is known to hold, while the recording goes on.
+fn decided_up_to(watcher: &Watcher) -> Option<i64> {
+    match watcher.verdict() {
+        Verdict::Holds(Holding { up_to, .. }) => up_to.filter(|&moment| moment < i64::MAX),
+        _ => None,
     }
 }
 
