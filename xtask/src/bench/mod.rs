@@ -27,7 +27,7 @@ use std::path::PathBuf;
 use crate::run::{Done, cargo, expect_success, target};
 
 /// The names of the suites.
-pub const SUITES: [&str; 13] = [
+pub const SUITES: [&str; 14] = [
     "append",
     "formats",
     "serializable",
