@@ -238,7 +238,9 @@ mod tests {
         for (elements, outcome) in txns {
             let session = builder.session();
             builder.begin(session);
-            elements.iter().for_each(|&element| drop(builder.append(key, ValueId(element))));
+            for &element in *elements {
+                builder.append(key, ValueId(element));
+            }
             builder.end(*outcome);
         }
         let session = builder.session();

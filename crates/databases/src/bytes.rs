@@ -126,7 +126,7 @@ mod tests {
 
     fn shape(key: ColumnType) -> Shape {
         let columns = vec![("n".into(), ColumnType::Int), ("t".into(), ColumnType::Text)];
-        Shape { name: "a".into(), key, columns }
+        Shape { name: "a".into(), key, columns, keeps_old: false }
     }
 
     #[test]

@@ -100,8 +100,8 @@ fn sample(mut watch: Child) -> Done<Followed> {
     let out = watch.stdout.take().ok_or("watch has no output")?;
     let text = std::io::read_to_string(out).map_err(|error| error.to_string())?;
     watch.wait().map_err(|error| error.to_string())?;
-    let end = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let end = end.filter(|line| line["event"] == "end").last().ok_or("watch gave no answer")?;
+    let mut end = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let end = end.rfind(|line| line["event"] == "end").ok_or("watch gave no answer")?;
     followed.transactions = end["transactions"].as_u64().unwrap_or(0);
     let word = |name: &str| end[name].as_str().unwrap_or("?");
     followed.answer = format!("{}, {}", word("verdict"), word("meaning"));

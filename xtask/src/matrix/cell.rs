@@ -51,7 +51,7 @@ impl Cell {
         if self.exit != expected {
             faults.push(format!("exit code {}, but the promised level is {judged}", self.exit));
         }
-        if expected == 3 && !(is_short && !is_shown) {
+        if expected == 3 && (is_shown || !is_short) {
             let reason = self.run["check"]["nothing_shown"].as_str().unwrap_or(judged);
             faults.push(format!("the promised level is not decided: {reason}"));
         }
