@@ -127,7 +127,13 @@ fn a_watcher_that_was_killed_goes_on_from_its_checkpoint() {
     first.wait().unwrap();
     File::options().append(true).open(&file).unwrap().write_all(&bytes[half..]).unwrap();
     let second = watch().output().unwrap();
-    let end = |output: &Output| text(output).lines().last().unwrap_or_default().to_owned();
+    let end = |output: &Output| {
+        let mut end: serde_json::Value =
+            serde_json::from_str(text(output).lines().last().unwrap_or_default()).unwrap();
+        // How far it was behind depends on the machine.
+        end.as_object_mut().unwrap().remove("most_behind_seconds");
+        end
+    };
     let uninterrupted =
         isoscope().arg("watch").arg(&whole).args(["--json", "--batch", "50"]).output().unwrap();
     assert_eq!(second.status.code(), Some(0), "{}", text(&second));

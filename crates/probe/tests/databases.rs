@@ -215,7 +215,7 @@ fn several_interleavings_of_a_history_are_tried() {
     let history = formats::notation::parse(text).unwrap();
     let schedules = isoscope_probe::interleavings("three", &history).unwrap();
     let names: Vec<&str> = schedules.iter().map(|schedule| schedule.name.as_str()).collect();
-    assert_eq!(names, ["three", "three-2", "three-3", "three-4"]);
+    assert_eq!(names, ["three", "three-2", "three-3", "three-4", "three-5"]);
     let orders: Vec<Vec<String>> = schedules
         .iter()
         .map(|schedule| schedule.steps.iter().map(|step| format!("{:?} {}", step.txn, step.text)).collect())

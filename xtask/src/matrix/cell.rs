@@ -159,7 +159,7 @@ mod tests {
         let verdicts = [("strict-serializable", "holds"), ("serializable", "holds")];
         let right = cell(0, "X gave strict serializability.", &verdicts);
         assert_eq!(right.faults(&lattice, true), [""; 0]);
-        assert_eq!(right.faults(&lattice, false), ["checking took 20 ms, the run 10.00 ms"]);
+        assert_eq!(right.faults(&lattice, false), ["checking took 20 ms, the run 10 ms"]);
         let wrong = cell(1, "X gave serializability, not strict serializability.", &verdicts);
         let faults = wrong.faults(&lattice, true);
         assert_eq!(faults.len(), 3, "{faults:?}");
