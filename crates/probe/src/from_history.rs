@@ -5,7 +5,8 @@
 //! history that no such order gives is refused: no database that keeps versions could show it step by step.
 //! The search is exponential in the history, which has at most nine transactions, and stops after a million steps.
 //!
-//! Which order a database shows depends on its locks, so several are found: the search prefers another transaction each
+//! Orders in which no transaction writes what another that has not ended wrote come first: such a write would wait for a
+//! lock. Which order a database shows depends on its locks, so several are found: the search prefers another transaction each
 //! time, and either stays with it or takes turns.
 //!
 //! The anomaly is shown if the database gives the very history: every transaction ends as it does there, and every read
@@ -158,6 +159,8 @@ const NO_ORDER: &str = "no order of its steps gives this history on a database t
 
 struct Search<'d> {
     drafts: &'d [Draft],
+    /// Whether a key that an open transaction wrote is not written by others.
+    locks: bool,
     believes_dirty: bool,
     /// The transaction that is tried first.
     preferred: usize,
@@ -181,12 +184,13 @@ impl Search<'_> {
             snapshots: vec![None; drafts.len()],
             own: vec![BTreeMap::new(); drafts.len()],
         };
-        for believes_dirty in [false, true] {
+        for (locks, believes_dirty) in [(true, false), (false, false), (false, true)] {
             let mut orders: Vec<Vec<usize>> = Vec::new();
             let preferences = (0..drafts.len()).flat_map(|preferred| [(preferred, false), (preferred, true)]);
             for (preferred, takes_turns) in preferences {
                 let (tries, order) = (0, Vec::new());
-                let mut search = Search { drafts, believes_dirty, preferred, takes_turns, tries, order };
+                let mut search =
+                    Search { drafts, locks, believes_dirty, preferred, takes_turns, tries, order };
                 if orders.len() == most || !search.extend(&start) {
                     // Another preference would find nothing either, or take as long.
                     break;
@@ -245,6 +249,9 @@ impl Search<'_> {
                 return None;
             }
             Some(Access::Read(..)) => {}
+            Some(Access::Write(key, _)) if self.locks && is_written_by_another(state, txn, key) => {
+                return None;
+            }
             Some(Access::Write(key, value)) => {
                 next.dirty.insert(key.clone(), (txn, value.clone()));
                 next.own[txn].insert(key.clone(), value.clone());
@@ -278,6 +285,11 @@ impl Search<'_> {
             || snapshot == value
             || dirty.is_some_and(|(_, written)| written.as_ref() == value)
     }
+}
+
+/// Whether a transaction that has not ended wrote a key, other than this one.
+fn is_written_by_another(state: &State, txn: usize, key: &Datum) -> bool {
+    state.dirty.get(key).is_some_and(|&(writer, _)| writer != txn)
 }
 
 fn steps(drafts: &[Draft], rows: &BTreeMap<Datum, Datum>, order: &[usize]) -> Vec<Step> {

@@ -240,3 +240,15 @@ fn a_history_that_nobody_could_show_is_refused() {
     assert!(refused("init *=0\na: r(x)=0 unknown\n").contains("unknown"));
     assert!(refused("init *=0\na: w(x)=1 w(1)=1\n").contains("keys"));
 }
+
+/// Two transactions write x, and an order in which neither waits for the other's lock gives the history.
+#[test]
+fn an_order_in_which_no_write_waits_comes_first() {
+    let text = "init *=0\na: w(x)=1 r(y)=1\nb: w(x)=2 w(y)=1\nc: w(y)=2 r(x)=2\n";
+    let schedule = isoscope_probe::from_history("three", &formats::notation::parse(text).unwrap()).unwrap();
+    let steps: Vec<String> =
+        schedule.steps.iter().map(|step| format!("{} {}", step.txn.0, step.text)).collect();
+    let place = |step: &str| steps.iter().position(|known| known.starts_with(step)).unwrap();
+    assert!(place("1 commit") < place("0 w("), "{steps:?}");
+    assert!(place("1 commit") < place("2 w("), "{steps:?}");
+}
