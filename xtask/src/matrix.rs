@@ -79,13 +79,6 @@ pub fn run(options: &[&str]) -> Done {
     Matrix { isoscope, lattice, variables: servers.variables.clone(), is_quick, only }.run()
 }
 
-/// The short form for the tests, on servers that run already.
-pub fn run_briefly(variables: &[(&'static str, String)]) -> Done {
-    let isoscope = built("dev")?;
-    let lattice = Lattice::of(&isoscope)?;
-    Matrix { isoscope, lattice, variables: variables.to_vec(), is_quick: true, only: Vec::new() }.run()
-}
-
 fn is_known(name: &str) -> bool {
     let is_of = |(database, _, settings): &(&str, &str, &[&str])| {
         database.eq_ignore_ascii_case(name) || settings.contains(&name)

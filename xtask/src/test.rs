@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use crate::run::{Done, cargo, expect_success, shown};
 use crate::services::Borrowed;
-use crate::{bench, browser, fuzz, licences, matrix, package, sarif, soak, watched, wheel};
+use crate::{bench, browser, fuzz, licences, package, sarif, soak, wheel};
 
 /// Runs all of it.
 pub fn run() -> Done {
@@ -52,8 +52,6 @@ fn run_tests(totals: &mut Totals) -> Done {
     let servers = Borrowed::start()?;
     tests.envs(servers.variables.iter().map(|(name, url)| (name, url)));
     totals.count(&mut tests)?;
-    step("every workload on every database, short", || matrix::run_briefly(&servers.variables))?;
-    step("a run that is followed while its server is killed, short", watched::run_briefly)?;
     step("Python package", || wheel::test(&servers.variables))
 }
 

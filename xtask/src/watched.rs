@@ -43,11 +43,6 @@ pub fn run(options: &[&str]) -> Done {
     if pairs == 0 { Ok(()) } else { watched.compare(pairs) }
 }
 
-/// The short form for the tests, which do not ask how long something takes.
-pub fn run_briefly() -> Done {
-    run(&["--seconds", "12", "--pairs", "0", "--profile", "dev"])
-}
-
 impl Watched {
     fn with_kills(&self, seconds: u64) -> Done {
         let nemesis = format!("kill-server={}ms", seconds * 1000 / (KILLS + 1));
