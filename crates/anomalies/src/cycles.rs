@@ -7,9 +7,9 @@
 //!
 //! Components of the graph say where there are cycles at all; in a history without cycles that is all there is to do.
 //! Components of the product of graph and automaton (linear) say which edges can be part of a cycle of the class.
-//! `hunt.rs` starts a search from each of these.
+//! `shortest.rs` starts a search from each of these.
 
-mod hunt;
+mod shortest;
 
 use std::collections::VecDeque;
 
@@ -82,7 +82,7 @@ fn starts(node_count: u32, edges: impl Iterator<Item = Edge>) -> Vec<u32> {
 /// The shortest cycle of a class in any of these parts, if they are of its strength, as edges of the whole graph without
 /// those that only go on. If one of the length `known` is known already, only shorter ones are worth a long search.
 pub(crate) fn shortest(parts: &[Part], shape: Shape, tier: Tier, known: Option<usize>) -> Option<Vec<Edge>> {
-    hunt::Hunt::new(parts, Automaton { shape, tier }, known).run()
+    shortest::ShortestSearch::new(parts, Automaton { shape, tier }, known).run()
 }
 
 fn is_in_tier(kind: Kind, tier: Tier) -> bool {

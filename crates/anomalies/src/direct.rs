@@ -163,8 +163,8 @@ fn incompatible_order(history: &History, facts: &Facts<'_>, seen: &Seen<'_>) -> 
     is_other.then(|| anomaly(Class::IncompatibleOrder, history, vec![longest.op, seen.op]))
 }
 
-/// A list in which the appends of a transaction are not in its order, or one of them is missing before another. Of an
-/// element that was appended twice nobody knows who appended the one in the list, so it does not count.
+/// A list in which the appends of a transaction are not in its order, or one of them is missing before another. If an
+/// element was appended twice, the list does not show which append it holds, so that element is not judged.
 fn shuffled_appends(history: &History, facts: &Facts<'_>, versions: &Versions) -> Option<Anomaly> {
     // The appends of a transaction that are not in the list yet.
     let mut left: FxHashMap<TxnId, VecDeque<OpId>> = FxHashMap::default();

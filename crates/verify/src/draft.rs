@@ -38,7 +38,8 @@ const LAST_TURNS: usize = 16;
 /// Steps that are given to a history of any size.
 const FEW_STEPS: usize = 20_000;
 
-/// How many attempts of the search over frontiers are made before anything else, after saturation.
+/// How many attempts of the search over frontiers are made before anything else, after saturation; one if another search
+/// is more likely to find an order.
 const FIRST_ATTEMPTS: usize = 3;
 
 /// A serial order of all transactions that took part.
@@ -86,10 +87,12 @@ impl Draft {
 
     /// Mends the draft, or makes a new one where sessions, keys and values are few; true if it explains the history.
     pub(crate) fn mend_long(&mut self, options: &Options<'_>) -> Result<bool, Limit> {
-        for number in 0..FIRST_ATTEMPTS {
-            let is_likely = matches!(&self.frontier, Frontier::Going(search) if search.is_likely());
-            if (number == 0 || is_likely) && self.explore(options)? {
+        for _ in 0..FIRST_ATTEMPTS {
+            if self.explore(options)? {
                 return Ok(true);
+            }
+            if !matches!(&self.frontier, Frontier::Going(search) if search.is_likely()) {
+                break;
             }
         }
         // An order that was not worth mending before saturation is not worth it after.

@@ -88,32 +88,53 @@ impl Bench {
     /// Runs a command several times: the exit code, the median of its processor time (user and system), and the largest
     /// peak of memory, as the kernel reports them.
     pub fn processor(&self, command: &Command) -> Done<(i32, f64, f64)> {
-        let mut times = Vec::new();
-        let (mut code, mut peak) = (0, 0.0f64);
-        let program = command.get_program().to_owned();
-        let arguments: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
-        for _ in 0..self.runs {
-            let mut timed = Command::new("python3");
-            timed.arg("-c").arg(TIMED).arg(&program).args(&arguments);
-            let answer = output_of(&mut timed, &[0])?;
-            let mut numbers = answer.split_whitespace().filter_map(|word| word.parse::<f64>().ok());
-            let mut next = || numbers.next().ok_or("the measuring script answered nothing");
-            (code, peak) = (next()? as i32, peak.max(0.0));
-            times.push(next()? * 1000.0);
-            peak = peak.max(next()? * 1024.0);
-        }
-        Ok((code, median(times.iter().copied()), peak))
+        let runs: Vec<Taken> = (0..self.runs).map(|_| Taken::by(command)).collect::<Done<_>>()?;
+        let code = runs.last().map_or(0, |run| run.code);
+        let peak = runs.iter().map(|run| run.peak_bytes).fold(0.0, f64::max);
+        Ok((code, median(runs.iter().map(|run| run.processor_ms)), peak))
     }
 }
 
-/// Prints the exit code, the processor seconds and the peak in KiB of a command. `wait4` counts this process alone: where
-/// `python3` is a script that finds an interpreter, the children of that script would count too.
-const TIMED: &str = "import os, sys
+/// What one run of a command took, as the kernel reports it.
+pub struct Taken {
+    /// The exit code; the negative number of a signal that ended it.
+    pub code: i32,
+    /// What the processor spent on it, in the program and in the kernel.
+    pub processor_ms: f64,
+    /// The peak of memory.
+    pub peak_bytes: f64,
+    /// From the start of the process to its end.
+    pub elapsed_ms: f64,
+}
+
+impl Taken {
+    /// Runs a command, whose program is a path, once.
+    pub fn by(command: &Command) -> Done<Self> {
+        let mut timed = Command::new("python3");
+        timed.arg("-c").arg(TIMED).arg(command.get_program()).args(command.get_args());
+        let answer = output_of(&mut timed, &[0])?;
+        let numbers: Vec<f64> = answer.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        let [code, processor_s, peak_kib, elapsed_s] = numbers[..] else {
+            return Err(format!("the measuring script answered {answer:?}"));
+        };
+        Ok(Self {
+            code: code as i32,
+            processor_ms: processor_s * 1000.0,
+            peak_bytes: peak_kib * 1024.0,
+            elapsed_ms: elapsed_s * 1000.0,
+        })
+    }
+}
+
+/// Prints the exit code, the processor seconds, the peak in KiB and the elapsed seconds of a command. `wait4` counts this
+/// process alone: where `python3` is a script that finds an interpreter, the children of that script would count too.
+const TIMED: &str = "import os, sys, time
 null = os.open(os.devnull, os.O_WRONLY)
 quiet = [(os.POSIX_SPAWN_DUP2, null, 1), (os.POSIX_SPAWN_DUP2, null, 2)]
+started = time.monotonic()
 process = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=quiet)
 _, status, used = os.wait4(process, 0)
-print(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, used.ru_maxrss)";
+print(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, used.ru_maxrss, time.monotonic() - started)";
 
 /// The JSON that a command answers with; a verdict of any kind will do.
 pub fn json_of(command: &mut Command) -> Done<Value> {

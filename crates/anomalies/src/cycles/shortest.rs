@@ -1,7 +1,7 @@
 //! The shortest cycle of a class in any of several parts, by breadth-first search in the product of graph and automaton.
 //!
 //! Each edge that can be part of a cycle starts a search. Cycles of up to `SHORT` edges are looked for in all parts, one
-//! length after the other, so that the first one found is a shortest one and ends the hunt. A search that is bounded by
+//! length after the other, so that the first one found is a shortest one and ends the search. A search that is bounded by
 //! a length passes few nodes of a large part, and of its last edges it follows only those that lead back.
 //!
 //! If there is no short cycle, the searches have no bound but the best cycle so far. If the first of them find nothing
@@ -23,7 +23,7 @@ const SHORT_STEPS: u64 = QUICK_STEPS / 2;
 const SHORT: u32 = 8;
 
 /// The search for one class.
-pub(super) struct Hunt<'p> {
+pub(super) struct ShortestSearch<'p> {
     automaton: Automaton,
     starts: Vec<Starts<'p>>,
     scratch: Scratch,
@@ -43,7 +43,7 @@ struct Starts<'p> {
     steps: u64,
 }
 
-impl<'p> Hunt<'p> {
+impl<'p> ShortestSearch<'p> {
     pub(super) fn new(parts: &'p [Part], automaton: Automaton, known: Option<usize>) -> Self {
         let starts = parts.iter().map(|part| Starts {
             part,
