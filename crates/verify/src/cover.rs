@@ -55,19 +55,24 @@ fn nodes_of(problem: &Problem<'_>, txn: history::TxnId) -> std::ops::RangeInclus
 
 /// The sessions, and each transaction that is not linked to its own.
 fn session_chains(problem: &Problem<'_>) -> Vec<Vec<u32>> {
+    let distance = problem.links().distance;
     let mut chains: Vec<Vec<u32>> = Vec::new();
     for session in problem.history.sessions() {
-        let mut chain = Vec::new();
+        let mut in_order = vec![Vec::new(); distance];
+        let mut place = 0;
         for txn in problem.history.session_txns(session) {
             if problem.status[txn.index()] == Status::Out || !problem.hands_on(txn) {
                 continue;
             }
             match problem.is_linked(txn) {
-                true => chain.extend(nodes_of(problem, txn)),
+                true => {
+                    in_order[place % distance].extend(nodes_of(problem, txn));
+                    place += 1;
+                }
                 false => chains.push(nodes_of(problem, txn).collect()),
             }
         }
-        chains.push(chain);
+        chains.extend(in_order);
     }
     chains.retain(|chain| !chain.is_empty());
     chains

@@ -12,13 +12,13 @@ use crate::choices::{Choices, Collect, Meaning};
 use crate::draft::Draft;
 use crate::known::KnownGraph;
 use crate::options::{Limit, Options};
-use crate::problem::{Flaw, Links, OPEN, Problem, Status};
+use crate::problem::{ALL_LINKED, Flaw, Links, OPEN, Problem, Status};
 use crate::proof::{Evidence, ProofBuilder};
 use crate::saturate::{Contradiction, Saturation, Stop};
 use crate::stats::Stats;
 use crate::time::Timeline;
 use crate::turns::{Stopped, Turns};
-use crate::{Verdict, Verified, components, cover, frontier, guess, schedule, versions};
+use crate::{Verdict, Verified, components, cover, frontier, guess, matrix, schedule, versions};
 
 /// Decides a level for which every operation of the history is indexed, taking transactions of a session to be in its
 /// order where they are linked, even if the level does not ask for that.
@@ -47,8 +47,8 @@ pub(crate) fn decide_with_more(
     let verdict = match Problem::new(history, index, level, links) {
         Err((problem, flaw)) => {
             let others = problem.other_flaws(&flaw).take(more);
-            run.others.extend(others.map(|other| explain_flaw(&problem, &other)));
-            Verdict::Violated(explain_flaw(&problem, &flaw))
+            run.others.extend(others.filter_map(|other| explain_flaw(&problem, &other, options.limit).ok()));
+            Verdict::of_proof(explain_flaw(&problem, &flaw, options.limit))
         }
         Ok(mut problem) => run.explain(&mut problem),
     };
@@ -61,12 +61,12 @@ pub(crate) fn prove_finding(
     index: &Index,
     level: &Level,
     finding: &index::Finding,
-) -> Certificate {
-    let problem = match Problem::new(history, index, level, &Links::All) {
+) -> Option<Certificate> {
+    let problem = match Problem::new(history, index, level, &ALL_LINKED) {
         Ok(problem) => problem,
         Err((problem, _)) => *problem,
     };
-    explain_flaw(&problem, &Flaw::Finding(finding.clone()))
+    explain_flaw(&problem, &Flaw::Finding(finding.clone()), &|| None).ok()
 }
 
 /// An order that explains the history without any session order, if running the transactions finds one.
@@ -76,12 +76,30 @@ pub(crate) fn schedule_without_sessions(
     level: &Level,
     options: &Options<'_>,
 ) -> Option<Verified> {
-    let links = Links::Without(vec![true; history.txn_count()]);
+    let links = Links::without(vec![true; history.txn_count()], 1);
     let problem = Problem::new(history, index, level, &links).ok()?;
     let since = (options.clock)();
     let mut run = Run { options, stats: Stats::default(), since, more: 0, others: Vec::new(), draft: None };
     let (known, timeline) = run.observe(&problem);
     let verdict = run.schedule(&problem, &known, &timeline)?;
+    Some(Verified { verdict, stats: run.stats })
+}
+
+/// A contradiction that needs no session order, if saturation without sessions finds one.
+pub(crate) fn refute_without_sessions(
+    history: &History,
+    index: &Index,
+    level: &Level,
+    options: &Options<'_>,
+) -> Option<Verified> {
+    let links = Links::without(vec![true; history.txn_count()], 1);
+    let problem = Problem::new(history, index, level, &links).ok()?;
+    let since = (options.clock)();
+    let mut run = Run { options, stats: Stats::default(), since, more: 0, others: Vec::new(), draft: None };
+    let (known, _) = run.observe(&problem);
+    let refuted = matrix::refute(&problem, known, options);
+    run.end_stage("matrix");
+    let verdict = Verdict::of_proof(refuted.transpose()?);
     Some(Verified { verdict, stats: run.stats })
 }
 
@@ -96,21 +114,25 @@ pub(crate) fn follow_versions(
         return None;
     }
     let links = match level.sessions {
-        true => Links::All,
-        false => Links::Without(vec![true; history.txn_count()]),
+        true => &ALL_LINKED,
+        false => &Links::without(vec![true; history.txn_count()], 1),
     };
-    let problem = Problem::new(history, index, level, &links).ok()?;
+    let problem = Problem::new(history, index, level, links).ok()?;
     let since = (options.clock)();
     let mut run = Run { options, stats: Stats::default(), since, more: 0, others: Vec::new(), draft: None };
     let (mut known, _) = run.observe(&problem);
-    let verdict = versions::decide(&problem, &mut known);
+    let verdict = versions::decide(&problem, &mut known, options.limit);
     run.end_stage("versions");
     Some(Verified { verdict: verdict?, stats: run.stats })
 }
 
-fn explain_flaw(problem: &Problem<'_>, flaw: &Flaw) -> Certificate {
+fn explain_flaw(
+    problem: &Problem<'_>,
+    flaw: &Flaw,
+    limit: &dyn Fn() -> Option<Limit>,
+) -> Result<Certificate, Limit> {
     let known = KnownGraph::new(0);
-    let evidence = Evidence { problem, known: &known, drops: &[], may_reach: &|_, _| true };
+    let evidence = Evidence { problem, known: &known, drops: &[], may_reach: &|_, _| true, limit };
     ProofBuilder::new(evidence).flaw(flaw)
 }
 
@@ -274,7 +296,7 @@ impl Run<'_> {
         self.end_stage("prepare");
         let saturated = self.saturate(&mut state);
         self.end_stage("saturate");
-        let certificate = match saturated {
+        let proved = match saturated {
             Ok(()) => return Ok(state),
             Err(Stop::Limit(limit)) => return Err(Verdict::Undecided(limit)),
             Err(Stop::Contradiction(contradiction)) if self.more > 0 => {
@@ -282,11 +304,11 @@ impl Run<'_> {
             }
             Err(Stop::Contradiction(contradiction)) => {
                 let simple = state.simplify(contradiction);
-                contradicted(&mut state, &simple)
+                contradicted(&mut state, &simple, self.options.limit)
             }
         };
         self.end_stage("prove");
-        Err(Verdict::Violated(certificate))
+        Err(Verdict::of_proof(proved))
     }
 
     fn saturate_and_search(
@@ -312,12 +334,18 @@ impl Run<'_> {
     }
 
     /// The certificate of a contradiction, and those of others that were tolerated, from all over the history.
-    fn contradicted_more(&mut self, state: &mut Saturation<'_, '_>, first: &Contradiction) -> Certificate {
+    fn contradicted_more(
+        &mut self,
+        state: &mut Saturation<'_, '_>,
+        first: &Contradiction,
+    ) -> Result<Certificate, Limit> {
         let others = state.tolerated.take().unwrap_or_default();
         let step = others.len().div_ceil(self.more).max(1);
-        with_shared_evidence(state, |evidence| {
+        with_shared_evidence(state, self.options.limit, |evidence| {
             let certificate = |other| ProofBuilder::new(evidence).contradiction(other);
-            self.others.extend(others.iter().step_by(step).map(certificate));
+            for other in others.iter().step_by(step) {
+                self.others.push(certificate(other)?);
+            }
             certificate(first)
         })
     }
@@ -369,7 +397,7 @@ impl Run<'_> {
         };
         if order.len() < state.known.graph.node_count() {
             let contradiction = state.find_cycle();
-            return Verdict::Violated(contradicted(state, &contradiction));
+            return Verdict::of_proof(contradicted(state, &contradiction, self.options.limit));
         }
         let graph = IncrementalOrder::new(&state.known.graph, &order);
         let stages = self.options.stages;
@@ -404,7 +432,8 @@ impl Run<'_> {
             },
             solve::SearchEnd::Contradiction => {
                 let proof = solver.proof();
-                Verdict::Violated(with_evidence(state, |builder| builder.refutation(&choices, &proof)))
+                let refute = |builder: ProofBuilder<'_, '_>| builder.refutation(&choices, &proof);
+                Verdict::of_proof(with_evidence(state, self.options.limit, refute))
             }
         };
         self.end_stage("prove");
@@ -447,24 +476,30 @@ const MODEST_BYTES: usize = 128 << 20;
 /// How many possible sources are few.
 const FEW_SOURCES: usize = 4;
 
-fn contradicted(state: &mut Saturation<'_, '_>, contradiction: &Contradiction) -> Certificate {
-    with_evidence(state, |builder| builder.contradiction(contradiction))
+fn contradicted(
+    state: &mut Saturation<'_, '_>,
+    contradiction: &Contradiction,
+    limit: &dyn Fn() -> Option<Limit>,
+) -> Result<Certificate, Limit> {
+    with_evidence(state, limit, |builder| builder.contradiction(contradiction))
 }
 
 /// Paths are searched only through nodes that can still reach their end, if the closure is exact; that needs a graph
 /// without a cycle.
 fn with_evidence(
     state: &mut Saturation<'_, '_>,
-    make: impl FnOnce(ProofBuilder<'_, '_>) -> Certificate,
-) -> Certificate {
-    with_shared_evidence(state, |evidence| make(ProofBuilder::new(evidence)))
+    limit: &dyn Fn() -> Option<Limit>,
+    make: impl FnOnce(ProofBuilder<'_, '_>) -> Result<Certificate, Limit>,
+) -> Result<Certificate, Limit> {
+    with_shared_evidence(state, limit, |evidence| make(ProofBuilder::new(evidence)))
 }
 
 /// The same for several certificates, each of which needs a builder of its own.
 fn with_shared_evidence(
     state: &mut Saturation<'_, '_>,
-    make: impl FnOnce(Evidence<'_, '_>) -> Certificate,
-) -> Certificate {
+    limit: &dyn Fn() -> Option<Limit>,
+    make: impl FnOnce(Evidence<'_, '_>) -> Result<Certificate, Limit>,
+) -> Result<Certificate, Limit> {
     let successors = order::Flat::successors(&state.known.graph);
     let is_exact = match order::topological_order_of(&successors) {
         Some(order) => {
@@ -478,7 +513,7 @@ fn with_shared_evidence(
     let may_reach =
         |node: u32, to: u32| !is_exact || chains.chain_of(to) == order::NONE || state.reach.reaches(node, to);
     let (problem, known, drops) = (&*state.problem, &state.known, &state.drops);
-    make(Evidence { problem, known, drops, may_reach: &may_reach })
+    make(Evidence { problem, known, drops, may_reach: &may_reach, limit })
 }
 
 /// The order as a certificate.

@@ -82,7 +82,7 @@ impl KnownGraph {
 
     /// Begin to commit, session order, reads whose source is known, and versions whose order is told. The line of time comes from `time`.
     pub(crate) fn add_observed(&mut self, problem: &Problem<'_>) {
-        let shape = problem.shape;
+        let (shape, distance) = (problem.shape, problem.links().distance);
         let took_part = |txn: &TxnId| problem.status[txn.index()] != Status::Out;
         let edges = problem.source.len() + problem.history.txn_count() * shape.events as usize;
         self.graph.reserve(edges);
@@ -93,16 +93,18 @@ impl KnownGraph {
             }
         }
         for session in problem.history.sessions() {
-            let mut last = None;
+            let mut before = Vec::new();
             for txn in problem.history.session_txns(session) {
-                if !took_part(&txn) || !problem.is_linked(txn) {
+                let hands_on = problem.hands_on(txn);
+                if !took_part(&txn) || !problem.is_linked(txn) || (distance > 1 && !hands_on) {
                     continue;
                 }
-                if let Some(last) = last {
-                    self.add(shape.commit(last), shape.begin(txn), Reason::Session);
+                let (from, to) = (before.len().saturating_sub(2 * distance - 1), before.len() + 1);
+                for &earlier in &before[from..to.saturating_sub(distance).max(from)] {
+                    self.add(shape.commit(earlier), shape.begin(txn), Reason::Session);
                 }
-                if problem.hands_on(txn) {
-                    last = Some(txn);
+                if hands_on {
+                    before.push(txn);
                 }
             }
         }

@@ -10,6 +10,7 @@ mod frontier;
 mod guess;
 mod hints;
 mod known;
+mod matrix;
 mod options;
 mod predicates;
 mod problem;
@@ -35,7 +36,7 @@ pub use stats::Stats;
 use certify::{Certificate, Core, Level};
 use history::{History, OpId, Outcome};
 use index::{FindingKind, Index};
-use problem::Links;
+use problem::ALL_LINKED;
 
 /// The answer to "does this history satisfy the level?".
 #[derive(Clone, Debug)]
@@ -46,6 +47,13 @@ pub enum Verdict {
     Violated(Certificate),
     /// A limit was reached first.
     Undecided(Limit),
+}
+
+impl Verdict {
+    /// A contradiction whose derivation was written, or interrupted by a limit.
+    pub(crate) fn of_proof(proved: Result<Certificate, Limit>) -> Self {
+        proved.map_or_else(Self::Undecided, Self::Violated)
+    }
 }
 
 /// A verdict, and what it took.
@@ -82,7 +90,7 @@ pub fn verify(
             return (answer, Vec::new());
         }
         match level.sessions {
-            true => engine::decide_with_more(history, index, level, &Links::All, options, more),
+            true => engine::decide_with_more(history, index, level, &ALL_LINKED, options, more),
             false => (unordered::decide(history, index, level, options), Vec::new()),
         }
     };
@@ -128,5 +136,5 @@ pub fn prove_finding(
     let mut findings = index.findings().iter();
     let finding = findings
         .find(|finding| history.outcome(finding.txn) == Outcome::Committed && forbids(finding.kind))?;
-    Some(engine::prove_finding(history, index, level, finding))
+    engine::prove_finding(history, index, level, finding)
 }

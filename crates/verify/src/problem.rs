@@ -54,20 +54,26 @@ pub(crate) struct Problem<'a> {
     has_unknown: bool,
 }
 
+/// Every session is in order.
+pub(crate) static ALL_LINKED: Links = Links { detached: Vec::new(), distance: 1 };
+
 /// Which transactions are taken to come in the order of their session.
-pub(crate) enum Links {
-    All,
-    /// All but some, which are as if they were alone in a session of their own.
-    Without(Vec<bool>),
+pub(crate) struct Links {
+    /// Transactions that are as if they were alone in a session of their own; none if it is empty.
+    detached: Vec<bool>,
+    /// The least distance in a session at which two of the other transactions are taken to be in its order.
+    pub distance: usize,
 }
 
 impl Links {
+    /// Some transactions are in no session; the others are in the order of theirs from a distance on.
+    pub(crate) fn without(detached: Vec<bool>, distance: usize) -> Self {
+        Self { detached, distance }
+    }
+
     /// Whether a transaction is linked to those before and after it in its session.
     pub(crate) fn is_linked(&self, txn: TxnId) -> bool {
-        match self {
-            Self::All => true,
-            Self::Without(detached) => !detached[txn.index()],
-        }
+        self.detached.is_empty() || !self.detached[txn.index()]
     }
 }
 
@@ -166,10 +172,14 @@ impl<'a> Problem<'a> {
         self.is_in(txn) || self.level.real_time == RealTime::Ignored
     }
 
-    /// The transactions of a session that directly follow one that does not hand on.
+    /// The transactions of a session that directly follow one that does not hand on; none where only transactions at a
+    /// distance are ordered.
     pub(crate) fn session_followers(&self, txn: TxnId) -> Vec<TxnId> {
         let session = self.history.session_of(txn);
         let mut followers = Vec::new();
+        if self.links.distance > 1 {
+            return followers;
+        }
         let later = self.history.session_txns(session).filter(|&later| later > txn);
         for later in later.filter(|&later| self.is_linked(txn) && self.is_linked(later)) {
             if self.status[later.index()] == Status::Out {

@@ -19,6 +19,7 @@ use order::{EdgeId, PathSearch};
 use rustc_hash::FxHashMap;
 
 use crate::known::{KnownGraph, Reason};
+use crate::options::{Limit, Patience};
 use crate::problem::{Flaw, INITIAL, Need, Problem, Refusal};
 use crate::saturate::{Contradiction, Drop, Dropped};
 
@@ -58,10 +59,16 @@ pub(crate) struct Evidence<'e, 'a> {
     pub drops: &'e [Drop],
     /// Whether one node may lead to another, as far as that can be said quickly.
     pub may_reach: &'e dyn Fn(u32, u32) -> bool,
+    /// Asked while the derivation is written: the limit that was reached, if one was.
+    pub limit: &'e dyn Fn() -> Option<Limit>,
 }
+
+/// What a fact counts as until the limits are asked for: it may take the search for a path through the graph.
+const FACT_WORK: usize = 1 << 13;
 
 pub(crate) struct ProofBuilder<'e, 'a> {
     pub(crate) evidence: Evidence<'e, 'a>,
+    patience: Patience<'e>,
     search: PathSearch,
     drop_of: FxHashMap<(u32, u32), Drop>,
     not_committed: FxHashMap<TxnId, u32>,
@@ -87,64 +94,68 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
             step_of_hop: FxHashMap::default(),
             committed_step: FxHashMap::default(),
             steps: Vec::new(),
+            patience: Patience::new(evidence.limit),
             evidence,
         }
     }
 
     /// The certificate of a contradiction that needed no search.
-    pub(crate) fn contradiction(mut self, contradiction: &Contradiction) -> Certificate {
+    pub(crate) fn contradiction(mut self, contradiction: &Contradiction) -> Result<Certificate, Limit> {
         match contradiction {
-            Contradiction::Cycle(edges) => self.cyclic(edges),
-            &Contradiction::Backward { from, to, reason } => self.backward(from, to, reason),
-            &Contradiction::Overwritten { read, writer } => self.initial_overwritten(read, writer),
-            &Contradiction::Sourceless { read } => self.sourceless(read),
+            Contradiction::Cycle(edges) => self.cyclic(edges)?,
+            &Contradiction::Backward { from, to, reason } => self.backward(from, to, reason)?,
+            &Contradiction::Overwritten { read, writer } => self.initial_overwritten(read, writer)?,
+            &Contradiction::Sourceless { read } => self.sourceless(read)?,
         }
-        self.finish()
+        Ok(self.finish())
     }
 
-    fn cyclic(&mut self, edges: &[EdgeId]) {
+    fn cyclic(&mut self, edges: &[EdgeId]) -> Result<(), Limit> {
         // A path is written between transactions, so it must not start on the line of time.
         let start =
             edges.iter().position(|&edge| self.evidence.known.graph.edge(edge).from < self.txn_nodes());
         let edges = [&edges[start.unwrap_or(0)..], &edges[..start.unwrap_or(0)]].concat();
         let path = self.compress(&edges);
-        self.collect(self.facts_of(&path));
+        self.collect(self.facts_of(&path))?;
         let mut hints = self.hints(&path);
         hints.extend(self.cycle(&path.nodes[..path.nodes.len() - 1]));
         self.push(Vec::new(), Rule::Derived(hints));
+        Ok(())
     }
 
-    fn backward(&mut self, from: u32, to: u32, reason: Reason) {
+    fn backward(&mut self, from: u32, to: u32, reason: Reason) -> Result<(), Limit> {
         let newest = self.evidence.known.graph.edge_count() as u32;
         let back = self.path(to, from, newest);
         let premises = self.premises(from, to, reason, newest);
-        self.collect(self.facts_of(&back));
-        self.collect(premises);
+        self.collect(self.facts_of(&back))?;
+        self.collect(premises)?;
         let mut hints = self.hints(&back);
         hints.push(self.write_edge(from, to, reason, newest));
         hints.extend(self.cycle(&back.nodes));
         self.push(Vec::new(), Rule::Derived(hints));
+        Ok(())
     }
 
-    fn initial_overwritten(&mut self, read: u32, writer: TxnId) {
+    fn initial_overwritten(&mut self, read: u32, writer: TxnId) -> Result<(), Limit> {
         let edge_count = self.evidence.known.graph.edge_count() as u32;
         let drop = Drop { read, candidate: INITIAL, why: Dropped::Between(writer), edge_count };
         let premises = self.drop_premises(drop);
-        self.collect(premises);
-        self.collect(vec![Fact::From(read)]);
+        self.collect(premises)?;
+        self.collect(vec![Fact::From(read)])?;
         let hints = vec![self.step_of[&Fact::From(read)], self.write_drop(drop)];
         self.push(Vec::new(), Rule::Derived(hints));
+        Ok(())
     }
 
     /// The certificate of something that is wrong whatever the order.
-    pub(crate) fn flaw(mut self, flaw: &Flaw) -> Certificate {
+    pub(crate) fn flaw(mut self, flaw: &Flaw) -> Result<Certificate, Limit> {
         match flaw {
-            Flaw::Sourceless(read) => self.sourceless(*read),
+            Flaw::Sourceless(read) => self.sourceless(*read)?,
             &Flaw::Listed(op, txn) => {
                 let reader = self.evidence.problem.history.txn_of(op);
                 let facts = self.not_committed_fact(txn);
-                self.collect(facts.clone());
-                self.collect(self.committed_facts(reader));
+                self.collect(facts.clone())?;
+                self.collect(self.committed_facts(reader))?;
                 let mut hints = self.steps_of(&facts);
                 hints.extend(self.committed(reader));
                 hints.push(self.listed(op, txn));
@@ -160,7 +171,7 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
                 self.push(Vec::new(), rule);
             }
         }
-        self.finish()
+        Ok(self.finish())
     }
 
     /// A read without a source, or an answer that contradicts its own transaction.
@@ -186,19 +197,20 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
         }
     }
 
-    fn sourceless(&mut self, read: u32) {
+    fn sourceless(&mut self, read: u32) -> Result<(), Limit> {
         let reader = self.evidence.problem.reader(read);
         let facts = self.all_drop_facts(read);
-        self.collect(facts.clone());
-        self.collect(self.committed_facts(reader));
+        self.collect(facts.clone())?;
+        self.collect(self.committed_facts(reader))?;
         let mut hints = self.steps_of(&facts);
         hints.extend(self.committed(reader));
         hints.push(self.sources(read));
         self.push(Vec::new(), Rule::Derived(hints));
+        Ok(())
     }
 
     /// Writes facts, after everything that they rest on.
-    pub(crate) fn collect(&mut self, facts: Vec<Fact>) {
+    pub(crate) fn collect(&mut self, facts: Vec<Fact>) -> Result<(), Limit> {
         let mut stack: Vec<(Fact, bool)> = facts.into_iter().map(|fact| (fact, false)).collect();
         while let Some((fact, is_ready)) = stack.pop() {
             if self.step_of.contains_key(&fact) {
@@ -209,9 +221,11 @@ impl<'e, 'a> ProofBuilder<'e, 'a> {
                 self.step_of.insert(fact, step);
             } else {
                 stack.push((fact, true));
+                self.patience.spend(FACT_WORK)?;
                 stack.extend(self.premises_of(fact).into_iter().map(|fact| (fact, false)));
             }
         }
+        Ok(())
     }
 
     pub(crate) fn steps_of(&self, facts: &[Fact]) -> Vec<StepId> {

@@ -70,14 +70,17 @@ impl Steps {
     }
 
     fn add_rows(&mut self, problem: &Problem<'_>, classes: &Classes) -> bool {
+        let distance = problem.links().distance;
         for session in problem.history.sessions() {
             let txns = || problem.history.session_txns(session).filter(|&txn| problem.is_in(txn));
-            let start = self.txns.len() as u32;
-            let linked = txns().filter(|&txn| problem.is_linked(txn));
-            if !linked.into_iter().all(|txn| self.add(problem, classes, txn)) {
-                return false;
+            for first in 0..distance {
+                let start = self.txns.len() as u32;
+                let linked = txns().filter(|&txn| problem.is_linked(txn));
+                if !linked.skip(first).step_by(distance).all(|txn| self.add(problem, classes, txn)) {
+                    return false;
+                }
+                self.rows.push(start..self.txns.len() as u32);
             }
-            self.rows.push(start..self.txns.len() as u32);
             for txn in txns().filter(|&txn| !problem.is_linked(txn)) {
                 let step = self.txns.len() as u32;
                 if !self.add(problem, classes, txn) {

@@ -9,26 +9,27 @@
 //!
 //! After a few rounds, saturation does not stop at the first contradiction but looks for more, so that what is wrong at
 //! many places is mended at many places in one round. A transaction that is taken out leaves its neighbours linked, so
-//! the chains stay few and long.
+//! the chains stay few and long. From then on only transactions that are some places apart in their session are taken to
+//! be in order (`DISTANCES`): most breaks of session order exchange neighbours, and a session that is loosened like that
+//! is a few chains instead of one. If that does not end it, a contradiction without any session is looked for
+//! (`matrix.rs`).
 //!
 //! Without any of this, BL-10k with one stale read in a session was not decided in three minutes: 174,687 open pairs are
-//! left when no session is a chain. With it, two rounds decide it. 10,000 transactions with 200 pairs of neighbours
-//! exchanged take 26 ms on uniform keys (one round) and 140 ms on 90 hot keys that are read and written (10 rounds; 13
-//! when sessions were cut at every stretch that a contradiction used). On skewed keys with 20 operations and duplicate
-//! values the contradictions become large after ten rounds, and 40 rounds (5 s of processor time) do not end it.
+//! left when no session is a chain. With it, two rounds decide it. 500 exchanged pairs of neighbours in 5,000 transactions
+//! on 20 keys take 4 rounds and 0.06 s of processor time (12 rounds and 0.13 s before sessions were loosened), 5,000 in
+//! 50,000 take 6 rounds and 0.7 to 1.8 s (undecided after 20 s before). 20,000 transactions of a store at snapshot
+//! isolation violate serializability in 0.8 s (117 rounds did not decide it in 20 s before there was the matrix), 100,000
+//! with blind writes alone on 10,000 keys from a store at read-committed in 12 s (28 to 40 s before).
 //!
 //! Before the second round the transactions are run without any session order (`schedule`), which explains a history
-//! with a writer and a reader for each of many values at once. 500 exchanged pairs of neighbours in 5,000 transactions on
-//! 20 keys take 0.5 s and 12 rounds; 5,000 in 50,000 are not decided in 20 s, since every round costs half a second and
-//! mends few places.
+//! with a writer and a reader for each of many values at once.
 //!
 //! What did not pay: as many more contradictions as one for 200 transactions, with as many cycles, which took longer to
 //! find than it saved; also going on after reads that lost all their sources, since their derivations take seconds to
-//! write; doubting ever more stretches of each derivation, which takes thousands out for nothing. Two further attempts at
-//! 100,000 transactions with unique values and blind writes on 10,000 keys from a store at read-committed (40 s do not
-//! decide it): a closure without sessions of windows of 1,000 and 8,000 transactions found no contradiction in any of
-//! them, since a version is read for 2,500 transactions on average and what leads back to it is not in the window;
-//! derivations that avoid sessions where they can (each session step 64 times as dear) did not end in the 11 rounds (5 s) that they were given.
+//! write; doubting ever more stretches of each derivation, which takes thousands out for nothing; distances of 16 to 64,
+//! with which a round takes seconds and finds as few contradictions; a closure without sessions of windows of 1,000 and
+//! 8,000 transactions, since a version is read for 2,500 transactions on average and what leads back to it is not in the
+//! window; derivations that avoid sessions where they can (each session step 64 times as dear).
 
 use certify::{Atom, Certificate, Level, Node, Rule};
 use history::{History, TxnId};
@@ -40,6 +41,13 @@ use crate::{Options, Stats, Verdict, Verified, engine};
 
 /// How often transactions are taken out of sessions before all are.
 const ROUNDS: u64 = 400;
+
+/// The round before which a contradiction is looked for that uses no session.
+const MATRIX_ROUND: u64 = 6;
+
+/// For each round how far apart transactions of a session are that it takes to be in order; the last one is for all
+/// further rounds.
+const DISTANCES: [usize; 4] = [1, 1, 2, 4];
 
 /// How many rounds look for one contradiction.
 const SINGLE_ROUNDS: u64 = 2;
@@ -59,7 +67,14 @@ pub(crate) fn decide(history: &History, index: &Index, level: &Level, options: &
         {
             return answer;
         }
-        let links = Links::Without(detached.clone());
+        if round == MATRIX_ROUND
+            && options.stages.saturate
+            && let Some(answer) = engine::refute_without_sessions(history, index, level, options)
+        {
+            return answer;
+        }
+        let distance = DISTANCES[DISTANCES.len().min(round as usize) - 1];
+        let links = Links::without(detached.clone(), distance);
         let more = if round <= SINGLE_ROUNDS { 0 } else { MORE };
         let (mut answer, others) = engine::decide_with_more(history, index, level, &links, options, more);
         answer.stats.set("session rounds", round);

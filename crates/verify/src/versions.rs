@@ -16,6 +16,7 @@ use order::EdgeId;
 
 use crate::Verdict;
 use crate::known::{KnownGraph, Reason};
+use crate::options::Limit;
 use crate::problem::{INITIAL, OPEN, Problem, Status, UNUSED};
 use crate::proof::{Evidence, ProofBuilder};
 use crate::saturate::Contradiction;
@@ -27,13 +28,17 @@ const SEARCH_STEPS: u64 = 20_000_000;
 const DEPENDENCY_COST: u32 = 16;
 
 /// A verdict that follows from the told version orders, if one does. The graph has what was observed.
-pub(crate) fn decide(problem: &Problem<'_>, known: &mut KnownGraph) -> Option<Verdict> {
+pub(crate) fn decide(
+    problem: &Problem<'_>,
+    known: &mut KnownGraph,
+    limit: &dyn Fn() -> Option<Limit>,
+) -> Option<Verdict> {
     add_overwritten(problem, known);
     let txn_nodes = problem.history.txn_count() as u32 * problem.shape.events;
     if let Some(cycle) = find_cycle(known, txn_nodes) {
-        let evidence = Evidence { problem, known, drops: &[], may_reach: &|_, _| true };
-        let certificate = ProofBuilder::new(evidence).contradiction(&Contradiction::Cycle(cycle));
-        return Some(Verdict::Violated(certificate));
+        let evidence = Evidence { problem, known, drops: &[], may_reach: &|_, _| true, limit };
+        let proved = ProofBuilder::new(evidence).contradiction(&Contradiction::Cycle(cycle));
+        return Some(Verdict::of_proof(proved));
     }
     let is_open =
         |(read, &source): (usize, &u32)| source == OPEN && problem.is_in(problem.reader(read as u32));

@@ -100,3 +100,19 @@ fn a_violation_is_found_behind_sessions_that_are_wrong() {
     sessions[1].push(vec![(b, 0, false), (a, 900_002, true)]);
     assert!(!holds(&history(&sessions), "serializable").0);
 }
+
+/// Many sessions of a store at snapshot isolation: pairs of transactions that each miss the write of the other, in the
+/// middle of sessions that are wrong at many places.
+#[test]
+fn a_violation_is_found_without_sessions_if_all_of_them_are_wrong() {
+    let mut random = Random::new(19);
+    let mut sessions = sessions(&mut random, 2000, 300);
+    exchange_neighbours(&mut random, &mut sessions, 1500);
+    for pair in 0..20 {
+        let (a, b) = (1000 + 2 * pair, 1001 + 2 * pair);
+        let places = [random.below(200), random.below(200)];
+        sessions[0].insert(places[0], vec![(a, 0, false), (b, 900_000 + a, true)]);
+        sessions[1].insert(places[1], vec![(b, 0, false), (a, 900_000 + b, true)]);
+    }
+    assert!(!holds(&history(&sessions), "serializable").0);
+}

@@ -97,7 +97,7 @@ impl ProofBuilder<'_, '_> {
             problem.is_linked(txn) && problem.history.outcome(txn) == history::Outcome::Committed
         };
         let is_one = problem.history.session_of(first) == problem.history.session_of(last);
-        if first >= last || !is_one || !is_linked(first) || !is_linked(last) {
+        if problem.links().distance > 1 || first >= last || !is_one || !is_linked(first) || !is_linked(last) {
             return None;
         }
         let mut path = Path { nodes: vec![from], hops: Vec::new() };
