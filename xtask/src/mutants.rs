@@ -29,6 +29,7 @@ const CRATES: [(&str, &[&str]); 3] = [
             "windows.rs",
             "windows/key.rs",
             "known.rs",
+            "matrix.rs",
             "choices.rs",
             "refute.rs",
             "versions.rs",
@@ -105,6 +106,9 @@ pub fn run(words: &[&str]) -> Done {
                 survivors += 1;
                 println!("{number}: {}:{}: {}: {}", mutant.file, mutant.line, mutant.what, mutant.text);
             }
+        }
+        if (killed + survivors) % 50 == 0 {
+            println!("{killed} killed, {survivors} survived so far");
         }
     }
     println!("{killed} killed, {survivors} survived");
@@ -284,10 +288,10 @@ fn build(tree: &Path, folder: &Path) -> Done<Vec<PathBuf>> {
         .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
         .filter_map(|message| message["executable"].as_str().map(PathBuf::from))
         .collect();
-    // Attacks on certificates and prepared histories take long, and kill what the others have killed.
+    // Quick ones first. Attacks on certificates take long, and kill what the others have killed.
     let rank = |program: &PathBuf| {
         let name = program.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        ["isoscope_", "corpus", "oracle", "unordered", "versions", "few_values", "hints", "rows"]
+        ["isoscope_", "hints", "unordered", "versions", "few_values", "oracle", "corpus", "rows"]
             .iter()
             .position(|known| name.starts_with(known))
     };

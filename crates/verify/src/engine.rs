@@ -42,8 +42,7 @@ pub(crate) fn decide_with_more(
     options: &Options<'_>,
     more: usize,
 ) -> (Verified, Vec<Certificate>) {
-    let since = (options.clock)();
-    let mut run = Run { options, stats: Stats::default(), since, more, others: Vec::new(), draft: None };
+    let mut run = Run::new(options, more);
     let verdict = match Problem::new(history, index, level, links) {
         Err((problem, flaw)) => {
             let others = problem.other_flaws(&flaw).take(more);
@@ -78,10 +77,10 @@ pub(crate) fn schedule_without_sessions(
 ) -> Option<Verified> {
     let links = Links::without(vec![true; history.txn_count()], 1);
     let problem = Problem::new(history, index, level, &links).ok()?;
-    let since = (options.clock)();
-    let mut run = Run { options, stats: Stats::default(), since, more: 0, others: Vec::new(), draft: None };
+    let mut run = Run::new(options, 0);
     let (known, timeline) = run.observe(&problem);
-    let verdict = run.schedule(&problem, &known, &timeline)?;
+    let scheduled = run.schedule(&problem, &known, &timeline);
+    let verdict = scheduled.or_else(|| run.schedule_apart(&problem, &known, &timeline))?;
     Some(Verified { verdict, stats: run.stats })
 }
 
@@ -94,8 +93,7 @@ pub(crate) fn refute_without_sessions(
 ) -> Option<Verified> {
     let links = Links::without(vec![true; history.txn_count()], 1);
     let problem = Problem::new(history, index, level, &links).ok()?;
-    let since = (options.clock)();
-    let mut run = Run { options, stats: Stats::default(), since, more: 0, others: Vec::new(), draft: None };
+    let mut run = Run::new(options, 0);
     let (known, _) = run.observe(&problem);
     let refuted = matrix::refute(&problem, known, options);
     run.end_stage("matrix");
@@ -118,8 +116,7 @@ pub(crate) fn follow_versions(
         false => &Links::without(vec![true; history.txn_count()], 1),
     };
     let problem = Problem::new(history, index, level, links).ok()?;
-    let since = (options.clock)();
-    let mut run = Run { options, stats: Stats::default(), since, more: 0, others: Vec::new(), draft: None };
+    let mut run = Run::new(options, 0);
     let (mut known, _) = run.observe(&problem);
     let verdict = versions::decide(&problem, &mut known, options.limit);
     run.end_stage("versions");
@@ -145,9 +142,23 @@ struct Run<'o> {
     others: Vec<Certificate>,
     /// The best serial order so far, if one was looked for.
     draft: Option<Draft>,
+    /// Whether running the transactions with begins apart from commits was put off.
+    is_apart_open: bool,
 }
 
-impl Run<'_> {
+impl<'o> Run<'o> {
+    fn new(options: &'o Options<'o>, more: usize) -> Self {
+        Self {
+            options,
+            stats: Stats::default(),
+            since: (options.clock)(),
+            more,
+            others: Vec::new(),
+            draft: None,
+            is_apart_open: false,
+        }
+    }
+
     /// Books the time since the last stage ended; a stage that ran twice has the sum.
     fn end_stage(&mut self, name: &'static str) {
         let now = (self.options.clock)();
@@ -179,16 +190,51 @@ impl Run<'_> {
         known: &KnownGraph,
         timeline: &Timeline,
     ) -> Option<Verdict> {
-        let made = schedule::explain(problem, known, timeline, self.options.limit);
-        self.end_stage("schedule");
-        match made {
-            Err(limit) => Some(Verdict::Undecided(limit)),
+        let limit = self.options.limit;
+        let made = match schedule::explain(problem, known, timeline, limit) {
             Ok(Err(ran)) => {
                 self.stats.set("not scheduled", ran.left as u64);
                 self.draft = Draft::new(problem, &ran.order);
-                None
+                let mends_first = self.options.stages.repair && timeline.chains.is_empty();
+                match mends_first && self.draft.is_some() && ran.is_nearly_right() {
+                    true => {
+                        self.is_apart_open = true;
+                        Ok(None)
+                    }
+                    false => schedule::explain_apart(problem, known, timeline, limit),
+                }
             }
-            Ok(Ok(made)) => {
+            Ok(Ok(made)) => Ok(Some(made)),
+            Err(limit) => Err(limit),
+        };
+        self.accept_schedule(problem, made)
+    }
+
+    /// Runs the transactions with begins apart from commits, if that was put off until the serial order was mended.
+    fn schedule_apart(
+        &mut self,
+        problem: &Problem<'_>,
+        known: &KnownGraph,
+        timeline: &Timeline,
+    ) -> Option<Verdict> {
+        if !std::mem::take(&mut self.is_apart_open) {
+            return None;
+        }
+        let made = schedule::explain_apart(problem, known, timeline, self.options.limit);
+        self.accept_schedule(problem, made)
+    }
+
+    /// An order that a run made as the answer, if the checker takes it.
+    fn accept_schedule(
+        &mut self,
+        problem: &Problem<'_>,
+        made: Result<Option<Certificate>, Limit>,
+    ) -> Option<Verdict> {
+        self.end_stage("schedule");
+        match made {
+            Err(limit) => Some(Verdict::Undecided(limit)),
+            Ok(None) => None,
+            Ok(Some(made)) => {
                 let is_right =
                     |made: &Certificate| certify::check(problem.history, problem.level, made).is_ok();
                 // The schedule does not look at recorded version orders: among equal values it may choose a write of
@@ -252,6 +298,9 @@ impl Run<'_> {
         if options.stages.repair
             && let Some(verdict) = self.mend(problem, "repair", |draft| draft.mend_shortly(options))
         {
+            return verdict;
+        }
+        if let Some(verdict) = self.schedule_apart(problem, &known, &timeline) {
             return verdict;
         }
         if !problem.has_room_for_candidates(options.memory_bytes / 2) {
