@@ -162,7 +162,7 @@ pub enum Rule {
     /// `not In(s)` for an unknown `s`, and without `not In` for the sources.
     Sources(ReadId),
     /// `[commit(t) < install(u)]`: the list that `s` read by this operation has what `t` appended before what `u` did;
-    /// or it has what `t` appended, and not what `u` did, who is not `s`. With `not In(s)` and `not In(u)` for unknown
+    /// or it has what `t` appended, and not what `u` did, and `u` is not `s`. With `not In(s)` and `not In(u)` for unknown
     /// `s` and `u`.
     ListOrder(OpId),
     /// `[In(t)]`: the list that `s` read by this operation has what the unknown `t` appended. With `not In(s)` for an

@@ -1,15 +1,15 @@
-//! Lists, as the checker sees them: who appended an element, and whether a list is made of whole appends.
+//! Lists, as the checker sees them: which transaction appended an element, and whether a list is made of whole appends.
 
 use history::{History, KeyId, Op, OpId, Outcome, RangeRead, TxnId, ValueId};
 
 use crate::observe::outside_of;
 use crate::{Flaw, Place};
 
-/// Who appended what: by key and element.
+/// The transaction that appended each element, by key and element.
 pub(crate) struct Appenders(Vec<(KeyId, ValueId, TxnId)>);
 
 impl Appenders {
-    /// Refuses histories in which an element does not tell who appended it, or in which lists are not only appended to.
+    /// Refuses histories in which an element does not tell which transaction appended it, or in which lists are not only appended to.
     pub fn of(history: &History) -> Result<Self, Flaw> {
         let mut all: Vec<(KeyId, ValueId, TxnId, OpId)> = Vec::new();
         let mut others: Vec<(KeyId, OpId)> = Vec::new();

@@ -21,7 +21,7 @@ pub fn files(urls: &[Url]) -> impl Iterator<Item = Named> {
 /// Opens a database.
 pub fn open(urls: &[Url]) -> Result<Box<dyn Database>, Failure> {
     databases::open(urls).map_err(|failure| {
-        // Why a URL is refused says the driver, who knows what of it may be shown; a code is of a server that was asked.
+        // The driver explains why a URL is refused, without secrets of it; an error code comes from a server that answered.
         if failure.kind == FailureKind::Refused && failure.code.is_none() {
             return Failure::new(visible(&RunError::of("connecting", &failure).to_string()));
         }

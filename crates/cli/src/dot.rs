@@ -1,4 +1,4 @@
-//! A small history as a graph for Graphviz: a box for each transaction, session order and who read from whom.
+//! A small history as a graph for Graphviz: a box for each transaction, session order, and an arrow from each writer to its readers.
 //!
 //! Session order may be any partial order (`synth --isolde-compatible`): pairs that no session shows are edges too.
 

@@ -64,7 +64,7 @@ fn check_all(database: &dyn Database, settings: &[(&str, bool, bool)]) {
     check_dropped_connection(database, "repeatable-read");
 }
 
-/// The server says who waits for a lock.
+/// The server says which session waits for a lock.
 fn check_watcher(database: &dyn Database, name: &str) {
     let setting = setting(database, name);
     let tables = Tables::prepare(database, "watcher");

@@ -2,7 +2,7 @@
 //!
 //! A certificate of a violation is a derivation of the empty clause. [`explain`] walks back from its end, turns each
 //! propagation into a reason ("this is before that, because"), takes the shortest cycle among the facts that need no
-//! assumption, and tells it: who takes part, what each saw and did, why each step of the cycle must be there.
+//! assumption, and tells it: the transactions that take part, what each saw and did, why each step of the cycle must be there.
 //! The result is plain data; nothing here knows a terminal.
 //!
 //! The price is that of the part of the derivation that the contradiction rests on, with bounds on depth and length;

@@ -1,4 +1,4 @@
-//! From the argument to the explanation: the contradiction, its name, who takes part, and the lines.
+//! From the argument to the explanation: the contradiction, its name, the transactions that take part, and the lines.
 
 use certify::{ReadId, Rule, Step, StepId};
 use history::{History, KeyId, Op, OpId, TxnId};

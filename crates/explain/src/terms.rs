@@ -44,7 +44,7 @@ impl<'h> Terms<'h> {
         self.history.values().original(value).to_string()
     }
 
-    /// A read as a certificate names it: who, what key and what it saw.
+    /// A read as a certificate names it: the transaction, the key and what it saw.
     pub fn read(&self, id: ReadId) -> Option<Read> {
         if id.op.index() >= self.history.op_count() {
             return None;

@@ -1,6 +1,6 @@
 //! Files, folders and standard input to histories.
 //!
-//! Compression is recognised by its magic number and taken off while reading; the format is recognised from the first
+//! Compressed files are recognised by their magic number and decompressed while reading; the format is recognised from the first
 //! bytes. A folder is one history: of Cobra logs or of Viper logs.
 
 use std::fs::{self, File};

@@ -515,7 +515,7 @@ impl Builder {
     }
 }
 
-/// Reorders a column; an absent (empty) one stays so.
+/// Reorders a column; an absent (empty) one remains empty.
 fn permute<T: Copy>(column: &mut Vec<T>, rows: &[u32]) {
     if !column.is_empty() {
         *column = rows.iter().map(|&row| column[row as usize]).collect();

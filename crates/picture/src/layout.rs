@@ -40,7 +40,7 @@ pub struct Layout {
     pub boxes: Vec<TxnBox>,
     /// The edges, in the order of the argument.
     pub curves: Vec<Curve>,
-    /// Who read from whom beside the argument.
+    /// Reads beside the argument: writer and reader.
     pub support: Vec<Curve>,
     /// Notes of the recording: where each begins, and what it says.
     pub notes: Vec<(f64, f64, String)>,

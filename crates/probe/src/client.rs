@@ -20,7 +20,7 @@ pub(crate) struct Request {
 
 /// What a client answered.
 pub(crate) struct Reply {
-    /// Who answers.
+    /// The session that answers.
     pub client: ClientId,
     /// The answer of a statement, or nothing for the end of a transaction.
     pub outcome: Result<Option<Answer>, Failure>,

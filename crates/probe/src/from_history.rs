@@ -147,7 +147,7 @@ struct State {
     /// How many steps each transaction has made; its end is one.
     made: Vec<usize>,
     committed: BTreeMap<Datum, Datum>,
-    /// What transactions that have not ended wrote last, with who it was.
+    /// What transactions that have not ended wrote last, with the transaction.
     dirty: BTreeMap<Datum, (usize, Option<Datum>)>,
     /// What was committed when each began.
     snapshots: Vec<Option<BTreeMap<Datum, Datum>>>,

@@ -62,7 +62,7 @@ pub fn notation(schedule: &Schedule) -> Result<String, String> {
     ))
 }
 
-/// What must be seen, as far as the notation says it: who committed, and which values were read.
+/// What must be seen, as far as the notation says it: which transactions committed, and which values were read.
 fn shown(schedule: &Schedule) -> String {
     let conditions = schedule.shown.iter().flatten().filter_map(|condition| match condition {
         Condition::Committed(txns) => {

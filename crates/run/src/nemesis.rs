@@ -1,4 +1,4 @@
-//! Faults on request: what strikes, how often, and whom.
+//! Faults on request: the fault, how often it strikes, and which session.
 //!
 //! A schedule is `kill-server=10s,drop-connection=500ms,pause-session=2s:200ms`: each fault strikes once in its
 //! interval. Victims come from the seed. The thread that watches the run strikes; a client finds a pause, or a

@@ -106,7 +106,7 @@ pub struct Event {
     pub at: Duration,
     /// What.
     pub fault: Fault,
-    /// To whom, if it was a session.
+    /// The session that it struck, if it was one.
     pub session: Option<usize>,
 }
 

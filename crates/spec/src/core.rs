@@ -48,9 +48,9 @@ pub enum Base {
     Conflict,
     /// (object, txn, txn): reads-from of one object.
     ReadsFromOn,
-    /// (object, txn): who writes the object.
+    /// (object, txn): the transaction writes the object.
     Writers,
-    /// (object, txn): who reads the object.
+    /// (object, txn): the transaction reads the object.
     Readers,
     /// (txn, object, value): final writes.
     Writes,

@@ -27,7 +27,7 @@ pub enum Answer {
 pub enum Reason {
     /// A committed transaction wrote what was read.
     NoSource {
-        /// Who read.
+        /// The transaction that read.
         reader: usize,
         /// What object.
         object: Object,
@@ -43,11 +43,11 @@ pub enum Reason {
     },
     /// The reader sees `writer`, another writer of what it reads, so that one comes before its source.
     Edge {
-        /// Who read.
+        /// The transaction that read.
         reader: usize,
         /// What object.
         object: Object,
-        /// Whom it read from; nothing for the initial state.
+        /// The transaction that it read from; nothing for the initial state.
         source: Option<usize>,
         /// The other writer.
         writer: Option<usize>,

@@ -123,7 +123,7 @@ fn snapshot_isolated_by_running(history: &SmallHistory, with_sessions: bool) -> 
     struct Run<'a> {
         history: &'a SmallHistory,
         with_sessions: bool,
-        /// Committed states, oldest first, with who made each.
+        /// Committed states, oldest first, with the transaction that made each.
         states: Vec<(Vec<u32>, usize)>,
         snapshot: Vec<Option<usize>>,
         done: Vec<bool>,

@@ -95,7 +95,7 @@ impl Encoder {
         edges
     }
 
-    /// Read committed: whom a transaction had read from comes before the source of what it reads next.
+    /// Read committed: a transaction that another had read from comes before the source of what it reads next.
     fn add_earlier_edges(&mut self, edges: &mut Pairs) {
         let (txns, objects) = (self.unknown.txns, self.unknown.objects);
         for (other, source) in pairs_of(txns) {
@@ -171,7 +171,7 @@ impl Encoder {
         overwritten
     }
 
-    /// The same without blind writes: who reads what another reads and overwrites comes before that one.
+    /// The same without blind writes: a transaction that reads what another reads and overwrites comes before the other.
     pub fn dependencies_without_blind_writes(&mut self, level: &Level) -> Pairs {
         let txns = self.unknown.txns;
         let nothing = vec![vec![Lit::FALSE; txns]; txns];

@@ -1,6 +1,6 @@
 //! A history of unknown content: the value-free encoding.
 //!
-//! Who writes what, who reads what from whom, and session order; values are printed afterwards, because only the
+//! The writers and readers of each object, the source of each read, and session order; values are printed afterwards, because only the
 //! source of a read matters. Transaction 0 is the initial one. Where an allowed level's order contains reads-from (or
 //! session order), transactions are numbered by that order, so those relations only go forward.
 //! n transactions and m objects take n*m + m*n^2/2 + n^2/2 unknowns and O(n^3) clauses.
@@ -215,7 +215,7 @@ impl Unknown {
         }
     }
 
-    /// Objects by who writes them, read as a number, largest first.
+    /// Objects by their writers, read as a number, largest first.
     fn sort_objects(&self, circuit: &mut Circuit, solver: &mut Solver) {
         for object in 1..self.objects {
             let mut equal = Lit::TRUE;

@@ -10,8 +10,8 @@
 //! appended behind what the list holds then. Recorded versions ascend along the commits of a key, and one version has one place.
 //!
 //! Three prunings, each of which cannot be wrong: an event is placed only after all that must precede it; a commit that
-//! makes the commit of an open writer of the same key impossible is not placed; and a situation (who has begun and what
-//! they will write, who has committed, what the store holds) from which there was no way on is not entered again, since
+//! makes the commit of an open writer of the same key impossible is not placed; and a situation (which transactions have begun and
+//! what they will write, which have committed, what the store holds) from which there was no way on is not entered again, since
 //! nothing else matters for what can follow.
 //!
 //! It shares no code with the index, the checker or the engines. For up to 16 transactions and 12 keys.

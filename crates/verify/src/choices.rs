@@ -56,7 +56,7 @@ pub(crate) enum Given {
     OneSource { read: u32 },
     /// What was read was committed.
     SourceCommitted { read: u32, source: u32 },
-    /// Who is in the list of one that committed did too.
+    /// If a committed transaction read an element, the element's appender committed.
     Listed { op: OpId, txn: TxnId },
     /// Of two writers of a key that both committed, one was earlier.
     OneEarlier(TxnId, TxnId),

@@ -108,7 +108,7 @@ impl KnownGraph {
                 }
             }
         }
-        // Who read ten keys of one writer comes after it once: a quarter of the edges is left of TPC-C.
+        // Add one edge for each pair of writer and reader: a quarter of the edges is left of TPC-C.
         let mut last_reader = vec![TxnId(u32::MAX); problem.history.txn_count()];
         for (read, &source) in problem.source.iter().enumerate() {
             if matches!(source, INITIAL | OPEN | UNUSED) {

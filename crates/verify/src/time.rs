@@ -124,7 +124,7 @@ impl Timeline {
     fn add_session(&mut self, problem: &Problem<'_>, session: SessionId) {
         for line in lines(problem, problem.history.session_txns(session)) {
             self.add(problem, line, 0);
-            // Too many and too short to be worth a chain each.
+            // These lines are too many and too short: a chain for each would cost more than it saves.
             self.chains.pop();
         }
     }

@@ -1,13 +1,13 @@
-//! The writers of each key in an order that agrees with what is known: for each, which come next, and with whom it is
-//! not ordered yet.
+//! The writers of each key in an order that agrees with what is known: for each, which come next, and which
+//! others it is not ordered with yet.
 //!
 //! Sorted so, not all earlier writers of a writer need to be asked: going backward, the first that is known to be
 //! earlier answers for all that are earlier than it, so only those in between and those that it is itself unordered with
 //! are left. That window is small where the history orders its writers: of the 20,717,063 pairs of writers of a key in
 //! 30,000 transactions on hot keys 32,595 are unordered at the start, and of the 370,925 of BL-10k 17,783.
 //!
-//! Who is ordered with all others stays so, and the reads of that version have no more consequences once the rules were
-//! applied to them: later passes look only at the rest.
+//! A writer that is ordered with all others remains ordered, and the reads of that version have no more consequences
+//! once the rules were applied to them: later passes look only at the rest.
 //!
 //! Most keys have all their writers in a line, and asking each whether it is later than the one before it shows that. It
 //! made no difference to ask that already while the writers are sorted, when the row is at hand.
@@ -209,7 +209,7 @@ impl Windows {
         block.wide.iter().for_each(|key| self.is_wide[key.index()] = true);
     }
 
-    /// Everything that follows from the windows was added: who is ordered with all others is done with, and so is a key
+    /// Everything that follows from the windows was added: a writer that is ordered with all others is done with, and so is a key
     /// of which that is true for all writers.
     pub(crate) fn mark_done(&mut self) {
         for key in std::mem::take(&mut self.live) {

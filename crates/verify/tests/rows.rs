@@ -138,7 +138,7 @@ fn orders_learned_for(text: &str) -> u64 {
     count("learned orders").unwrap_or(0)
 }
 
-/// The writer's commit took long, so who began in the meantime may not have seen it, although everything else of it came
+/// The writer's commit took long, so a transaction that began in the meantime may not have seen it, although everything else of it came
 /// later. It has to have begun first, not to have committed first.
 #[test]
 fn a_snapshot_is_taken_before_a_commit_that_took_long() {

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::run::{Done, expect_success};
 
-/// Whom a server runs as.
+/// The user that a server runs as.
 pub struct User {
     /// User and group, if they are not those of the caller.
     ids: Option<(u32, u32)>,

@@ -11,7 +11,7 @@ use crate::terminal::{Style, Tone};
 /// How many notes of the recording are shown with a witness.
 const MOST_NOTES: usize = 5;
 
-/// Writes what violates a level: the name, what it means, who takes part, and the steps with their reasons.
+/// Writes what violates a level: the name, what it means, the transactions that take part, and the steps with their reasons.
 pub fn write(witness: &Witness, style: Style, out: &mut Screen<'_>) -> io::Result<()> {
     write!(out, "  ")?;
     out.paint(Tone::Bad, "violated")?;

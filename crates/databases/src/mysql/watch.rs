@@ -1,4 +1,4 @@
-//! Who waits for a lock, from InnoDB's own report.
+//! The sessions that wait for a lock, from InnoDB's own report.
 //!
 //! `information_schema` shows copies of InnoDB's state that may be a tenth of a second old; the report is of this
 //! moment. It has a block for each transaction, with its thread and the words `LOCK WAIT` if it waits.

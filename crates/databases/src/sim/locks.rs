@@ -1,8 +1,8 @@
 //! Locks of the simulated store: on keys, on tables, and on everything at once.
 //!
-//! A session that must wait writes down for what, so that a cycle of waits is found before it is closed (the victim is the one
-//! who would close it), and so that a watcher can tell who waits. Locks have no queue: the first session that retries after a
-//! release gets the lock, and a limit on the time ends starvation.
+//! A session that must wait notes what it waits for, so that a cycle of waits is found before it is closed (the session
+//! that would close it is the victim), and so that the wait detector sees which sessions wait. Locks have no queue: the
+//! first session that retries after a release gets the lock, and a limit on the time ends starvation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,9 +20,9 @@ pub(crate) enum Resource {
 /// How it is locked.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Mode {
-    /// Together with others who only look.
+    /// Together with others that only read.
     Shared,
-    /// Together with others who change other parts of it.
+    /// Together with others that change other parts of it.
     Intent,
     /// Alone.
     Exclusive,

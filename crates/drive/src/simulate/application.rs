@@ -166,7 +166,7 @@ impl Planner {
         self.ranks.sample(random) as u32
     }
 
-    /// Whom a member follows is another key than the member's own row.
+    /// The list of members that a member follows has another key than the member's own row.
     fn follows_key(&self, member: u32) -> u32 {
         self.size + member
     }

@@ -40,7 +40,7 @@ pub(crate) struct Engine<'c> {
     recorder: Recorder,
     unstarted: u32,
     sites: u32,
-    /// At the serial level: whether a transaction runs, and who waits.
+    /// At the serial level: whether a transaction runs, and which ones wait.
     is_locked: bool,
     waiting: VecDeque<u32>,
 }

@@ -18,7 +18,7 @@ pub(crate) struct Filter {
     pub most: u32,
 }
 
-/// All contents that a row ever had, and who has which now.
+/// All contents that a row ever had, and which rows have each now.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     contents: Vec<[u32; 2]>,

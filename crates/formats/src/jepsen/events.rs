@@ -31,7 +31,7 @@ impl Kind {
     }
 }
 
-/// Who did it.
+/// The process of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Process {
     /// A client.
@@ -50,9 +50,9 @@ pub(super) struct Event<'w> {
     pub index: Option<i64>,
     /// Whether `:f` is `:init`, which gives the initial state.
     pub is_init: bool,
-    /// The spelling of the process, and of `:f`, for notes.
-    pub who: &'w [u8],
-    /// See `who`.
+    /// The spelling of the process, for notes.
+    pub process_text: &'w [u8],
+    /// The spelling of `:f`, for notes.
     pub f: &'w [u8],
     /// The window, placed at the value.
     pub value: Option<Scanner<'w>>,
@@ -222,7 +222,7 @@ fn event<'w>(scanner: &mut Scanner<'w>, line: u64, extra: &mut String) -> Result
         process: Process::Missing,
         index: None,
         is_init: false,
-        who: b"",
+        process_text: b"",
         f: b"",
         value: None,
         value_end: 0,
@@ -239,7 +239,7 @@ fn event<'w>(scanner: &mut Scanner<'w>, line: u64, extra: &mut String) -> Result
         member(scanner, name, &mut event, &mut kind)?;
         let spelling = &scanner.bytes[start..scanner.at];
         match name {
-            b"process" => event.who = spelling,
+            b"process" => event.process_text = spelling,
             b"f" => event.f = spelling,
             b"type" | b"value" | b"index" | b"time" | b"" => {}
             _ => add_extra(extra, name, spelling),

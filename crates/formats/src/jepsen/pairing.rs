@@ -124,7 +124,7 @@ impl Pairing {
     /// Keeps what a process that is no client did, such as the nemesis, as a note.
     fn note(&mut self, event: &Event<'_>, extra: &str) {
         let value = event.value.map_or(&b""[..], |scanner| &scanner.bytes[scanner.at..event.value_end]);
-        let words = [event.who, event.kind.word(), event.f, value, extra.as_bytes()];
+        let words = [event.process_text, event.kind.word(), event.f, value, extra.as_bytes()];
         let words = words.map(|word| String::from_utf8_lossy(word.trim_ascii()).into_owned());
         let text = words.into_iter().filter(|word| !word.is_empty() && word != "nil");
         let text = text.collect::<Vec<_>>().join(" ");

@@ -1,4 +1,4 @@
-//! Lists: an element tells who appended it, and a list in which order the appends came.
+//! Lists: an element tells which transaction appended it, and a list in which order the appends came.
 //!
 //! A list is whole if each of its elements was appended by a transaction that may have committed, and all that the
 //! transaction appended stands together and in its order. Of the lists of a key that committed transactions saw, the
@@ -37,7 +37,7 @@ impl ListRead {
     }
 }
 
-/// Who appended what.
+/// The transaction that appended each element.
 struct Appends {
     by: FxHashMap<(KeyId, ValueId), OpId>,
     /// For each append, the next one of its transaction to the same key.

@@ -40,7 +40,7 @@ impl GuessedInitial {
     }
 }
 
-/// Who wrote, in vain, the values of reads without a source: one pass over the history, made only if there are any.
+/// The writers, in vain, of the values of reads without a source: one pass over the history, made only if there are any.
 pub(super) struct Elsewhere {
     aborted: FxHashMap<(KeyId, ValueId), OpId>,
     /// Writes that were overwritten by their own transaction; two, in case one is by the reader itself.

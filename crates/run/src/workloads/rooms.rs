@@ -1,4 +1,4 @@
-//! `pred-skew`: who is in these rooms, and then a person goes to another one.
+//! `pred-skew`: a client asks which persons are in two rooms, and then moves a person to another room.
 //!
 //! A row is a person, with the room where they are and `w`, a number that no other write has. A transaction asks for
 //! the people in some neighbouring rooms by condition, and then moves a person of its own session. Two that overlap

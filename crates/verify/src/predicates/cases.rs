@@ -1,19 +1,19 @@
-//! Selects an alternative for every row effect; conflicts found by the engine guide the selection.
+//! Selects an alternative for every row effect: the solver selects, the engine refutes.
 //!
 //! With all alternatives selected the engine decides the history. If it refutes the selection, the alternatives that
-//! its derivation rests on are a *case*: a set of alternatives that cannot all be true. An effect of the case is then
-//! decided, one alternative after the other. If every alternative conflicts, the conflicts are resolved into a new case
-//! without that effect. A case that does not contain the last decision is carried back to the decision that it is
-//! about, so unrelated contradictions are not multiplied. The last selection is the next guess, so repairs are kept.
+//! its derivation rests on are a *case*: a set of alternatives that cannot all be true, which is a clause. The solver
+//! (`solve`) then selects alternatives that violate no known clause, each as before where that is possible, so repairs
+//! are kept. If no selection is left, its proof, over the derivations of the engine, is the derivation of the violation.
 //!
-//! Costs one run of the engine for up to 33 cases, and one look at the known cases per decision. Without carrying cases
-//! back, two hundred wrong guesses gave one case for each of their combinations, and no answer.
+//! Costs one run of the engine for up to 33 cases, and one of the solver over the effects that occur in cases.
 
 use std::sync::Arc;
 
 use certify::{Certificate, Level, Lit, Rule, Step, StepId};
 use history::History;
 use index::{Index, RowEffects};
+use order::{Digraph, IncrementalOrder};
+use solve::{Habits, Origin, SearchEnd, Setup, Solver};
 
 use super::Engine;
 use super::basis::Basis;
@@ -23,12 +23,8 @@ use crate::{Verdict, Verified};
 /// An effect and one of its alternatives.
 pub(super) type Taken = (u32, u32);
 
-/// Not decided.
-const OPEN: u32 = u32::MAX;
 /// Contradictions that are learnt from one run of the engine.
 const AT_ONCE: usize = 32;
-/// Known cases that are avoided by changing a guess, before it is tried.
-const MAX_CHANGES: usize = 256;
 
 pub(super) enum End {
     Holds(Certificate),
@@ -40,28 +36,10 @@ pub(super) enum End {
     GivenUp,
 }
 
-/// Ways that cannot all be, with the step that says so.
-#[derive(Clone)]
+/// Alternatives that cannot all be true, with the step that says so.
 struct Case {
     taken: Vec<Taken>,
     step: StepId,
-}
-
-/// An effect whose alternatives are tried one after the other.
-struct Decision {
-    effect: u32,
-    /// How many alternatives were tried before the current one.
-    tried: u32,
-    first: u32,
-    count: u32,
-    /// The cases of the alternatives that were tried.
-    cases: Vec<Case>,
-}
-
-impl Decision {
-    fn taken(&self) -> Taken {
-        (self.effect, (self.first + self.tried) % self.count)
-    }
 }
 
 pub(super) struct Cases<'a> {
@@ -73,12 +51,10 @@ pub(super) struct Cases<'a> {
     steps: Vec<Step>,
     options: &'a Options<'a>,
     engine: &'a Engine<'a>,
-    guess: Vec<u32>,
-    /// For each effect the alternative that is decided.
-    decided: Vec<u32>,
-    decisions: Vec<Decision>,
-    refuted: Vec<Case>,
-    /// How often the engine was run, and how often it is worth it.
+    /// For each effect the alternative that is selected.
+    selection: Vec<u32>,
+    cases: Vec<Case>,
+    /// How often the engine was run, and the most runs.
     runs: usize,
     pub most_runs: usize,
 }
@@ -90,7 +66,7 @@ impl<'a> Cases<'a> {
         level: &'a Level,
         options: &'a Options<'a>,
         engine: &'a Engine<'a>,
-        guess: Vec<u32>,
+        selection: Vec<u32>,
     ) -> Self {
         Self {
             history,
@@ -101,10 +77,8 @@ impl<'a> Cases<'a> {
             steps: Vec::new(),
             options,
             engine,
-            decided: vec![OPEN; guess.len()],
-            guess,
-            decisions: Vec::new(),
-            refuted: Vec::new(),
+            selection,
+            cases: Vec::new(),
             runs: 0,
             most_runs: usize::MAX,
         }
@@ -112,63 +86,21 @@ impl<'a> Cases<'a> {
 
     /// How many cases were looked at.
     pub fn count(&self) -> u64 {
-        self.refuted.len() as u64 + 1
+        self.cases.len() as u64 + 1
     }
 
     /// Looks for an explanation, or shows that there is none.
     pub fn run(&mut self) -> End {
         loop {
-            let case = match self.next_case() {
-                Ok(case) => case,
-                Err(end) => return end,
-            };
-            let count_of = |effect: u32| self.effects.all()[effect as usize].alternatives.len() as u32;
-            let open = case.taken.iter().filter(|&&(effect, _)| self.decided[effect as usize] == OPEN);
-            match open.min_by_key(|&&(effect, _)| count_of(effect)) {
-                Some(&(effect, alternative)) => {
-                    // What was refuted comes last.
-                    let count = count_of(effect);
-                    let decision =
-                        Decision { effect, tried: 0, first: alternative + 1, count, cases: Vec::new() };
-                    self.decide(decision);
-                }
-                None => {
-                    if self.go_back(case) {
-                        return End::Refuted;
-                    }
-                }
+            let ended = self.try_selection().and_then(|()| self.select());
+            if let Err(end) = ended {
+                return end;
             }
         }
     }
 
-    /// A case that the choice runs into: a known one, or what the engine refutes.
-    fn next_case(&mut self) -> Result<Case, End> {
-        let is_decided = |case: &&Case| is_chosen(&self.decided, &case.taken);
-        if let Some(case) = self.refuted.iter().find(is_decided) {
-            return Ok(case.clone());
-        }
-        self.avoid_known_cases();
-        match self.refuted.iter().find(|case| is_chosen(&self.guess, &case.taken)) {
-            Some(case) => Ok(case.clone()),
-            None => self.try_guess(),
-        }
-    }
-
-    /// Changes the guess where a known case speaks against it, as far as that is easy.
-    fn avoid_known_cases(&mut self) {
-        for _ in 0..MAX_CHANGES {
-            let Some(case) = self.refuted.iter().find(|case| is_chosen(&self.guess, &case.taken)) else {
-                return;
-            };
-            let is_open = |&&(effect, _): &&Taken| self.decided[effect as usize] == OPEN;
-            let Some(&(effect, alternative)) = case.taken.iter().rev().find(is_open) else { return };
-            let count = self.effects.all()[effect as usize].alternatives.len() as u32;
-            self.guess[effect as usize] = (alternative + 1) % count;
-        }
-    }
-
-    /// Runs the engine; what it refutes is a new case.
-    fn try_guess(&mut self) -> Result<Case, End> {
+    /// Runs the engine; what it refutes are new cases.
+    fn try_selection(&mut self) -> Result<(), End> {
         if let Some(limit) = (self.options.limit)() {
             return Err(End::Limit(limit));
         }
@@ -176,7 +108,7 @@ impl<'a> Cases<'a> {
             return Err(End::GivenUp);
         }
         self.runs += 1;
-        let index = Index::choosing(self.history, self.effects.clone(), self.guess.clone());
+        let index = Index::choosing(self.history, self.effects.clone(), self.selection.clone());
         let (answer, others) = (self.engine)(&index, AT_ONCE);
         let verdict = answer.verdict.clone();
         self.last = Some(answer);
@@ -185,20 +117,26 @@ impl<'a> Cases<'a> {
             Verdict::Undecided(limit) => return Err(End::Limit(limit)),
             Verdict::Violated(certificate) => certificate,
         };
-        let Some(case) = self.refute_case(&index, &certificate) else {
+        if !self.add_case(&index, &certificate) {
             return Err(End::Plain(self.simplest(&index, certificate)));
-        };
-        for other in others {
-            self.refute_case(&index, &other);
         }
-        Ok(case)
+        for other in others {
+            self.add_case(&index, &other);
+        }
+        Ok(())
     }
 
-    /// The alternatives that a contradiction rests on are a new case; `None` if it rests on none.
-    fn refute_case(&mut self, index: &Index, certificate: &Certificate) -> Option<Case> {
+    /// The alternatives that a contradiction rests on are a new case; false if it rests on none.
+    fn add_case(&mut self, index: &Index, certificate: &Certificate) -> bool {
         let taken = self.basis(index, certificate);
-        let Certificate::Violated { steps, .. } = certificate else { return None };
-        (!taken.is_empty()).then(|| self.refute(taken, Rule::Case(steps.clone())))
+        let Certificate::Violated { steps, .. } = certificate else { return false };
+        if taken.is_empty() {
+            return false;
+        }
+        let clause = taken.iter().map(|&taken| !self.took(taken)).collect();
+        let step = self.push(clause, Rule::Case(steps.clone()));
+        self.cases.push(Case { taken, step });
+        true
     }
 
     fn basis(&self, index: &Index, certificate: &Certificate) -> Vec<Taken> {
@@ -216,51 +154,61 @@ impl<'a> Cases<'a> {
         }
     }
 
-    fn decide(&mut self, decision: Decision) {
-        let (effect, alternative) = decision.taken();
-        self.decided[effect as usize] = alternative;
-        self.guess[effect as usize] = alternative;
-        self.decisions.push(decision);
-    }
-
-    /// Takes back decisions until one is left with another alternative to try; true if there is none. All alternatives
-    /// of the case are decided.
-    fn go_back(&mut self, mut case: Case) -> bool {
-        while let Some(mut decision) = self.decisions.pop() {
-            self.decided[decision.effect as usize] = OPEN;
-            if !case.taken.contains(&decision.taken()) {
-                continue;
+    /// Selects alternatives that violate no case; without any, the derivation is complete.
+    fn select(&mut self) -> Result<(), End> {
+        let clauses = Clauses::new(self);
+        let none = IncrementalOrder::new(&Digraph::new(0), &[]);
+        // The first open option of a choice is decided, which is the one that was selected before.
+        let habits = Habits { lazy: false, polarity: false, seed: 0 };
+        let mut solver = Solver::new(&clauses.setup, none, habits);
+        let mut limit = None;
+        let mut stop = || {
+            limit = (self.options.limit)();
+            limit.is_some()
+        };
+        match solver.search(&mut stop, &mut || None) {
+            SearchEnd::Satisfied => {
+                clauses.take_selection(&solver, &mut self.selection);
+                Ok(())
             }
-            decision.cases.push(case);
-            decision.tried += 1;
-            if decision.tried < decision.count {
-                self.decide(decision);
-                return false;
+            SearchEnd::Stopped => Err(End::Limit(limit.unwrap_or(Limit::Interrupt))),
+            SearchEnd::Contradiction => {
+                self.add_proof(&clauses, &solver.proof());
+                Err(End::Refuted)
             }
-            case = self.resolve(&decision);
         }
-        true
     }
 
-    /// Each alternative of an effect is in a case: together they are a case without it.
-    fn resolve(&mut self, decision: &Decision) -> Case {
-        let mut taken: Vec<Taken> =
-            decision.cases.iter().flat_map(|case| case.taken.iter().copied()).collect();
-        taken.retain(|&(effect, _)| effect != decision.effect);
-        taken.sort_unstable();
-        taken.dedup();
-        let mut hints: Vec<StepId> = decision.cases.iter().map(|case| case.step).collect();
-        let all_alternatives =
-            (0..decision.count).map(|alternative| self.took((decision.effect, alternative))).collect();
-        hints.push(self.push(all_alternatives, Rule::OneWay));
-        self.refute(taken, Rule::Derived(hints))
+    /// Writes the proof that no selection is left.
+    fn add_proof(&mut self, clauses: &Clauses, proof: &solve::Proof) {
+        let mut step_of: Vec<StepId> = Vec::with_capacity(proof.clauses.len());
+        for clause in &proof.clauses {
+            let step = match &clause.origin {
+                Origin::Given(tag) => match clauses.effects.get(*tag as usize) {
+                    Some(&effect) => {
+                        let count = self.alternative_count(effect);
+                        let all = (0..count).map(|alternative| self.took((effect, alternative))).collect();
+                        self.push(all, Rule::OneWay)
+                    }
+                    None => self.cases[*tag as usize - clauses.effects.len()].step,
+                },
+                Origin::Learned(hints) => {
+                    let hints = hints.iter().map(|&hint| step_of[hint as usize]).collect();
+                    let lits = clause.lits.iter().map(|&lit| {
+                        let took = self.took(clauses.taken[lit.var()]);
+                        if lit.is_negative() { !took } else { took }
+                    });
+                    let lits = lits.collect();
+                    self.push(lits, Rule::Derived(hints))
+                }
+                Origin::Cycle(_) => unreachable!("there are no edges"),
+            };
+            step_of.push(step);
+        }
     }
 
-    fn refute(&mut self, taken: Vec<Taken>, rule: Rule) -> Case {
-        let clause = taken.iter().map(|&alternative| !self.took(alternative)).collect();
-        let case = Case { step: self.push(clause, rule), taken };
-        self.refuted.push(case.clone());
-        case
+    fn alternative_count(&self, effect: u32) -> u32 {
+        self.effects.all()[effect as usize].alternatives.len() as u32
     }
 
     /// The steps that the last one rests on: most cases are about other effects.
@@ -296,8 +244,53 @@ impl<'a> Cases<'a> {
     }
 }
 
-fn is_chosen(choice: &[u32], taken: &[Taken]) -> bool {
-    taken.iter().all(|&(effect, alternative)| choice[effect as usize] == alternative)
+/// The cases as clauses of the solver, and that each effect in them has an alternative.
+struct Clauses {
+    setup: Setup,
+    /// The effects that occur in cases; their clauses have the first tags.
+    effects: Vec<u32>,
+    /// What each variable stands for.
+    taken: Vec<Taken>,
+}
+
+impl Clauses {
+    fn new(cases: &Cases<'_>) -> Self {
+        let mut effects: Vec<u32> =
+            cases.cases.iter().flat_map(|case| case.taken.iter().map(|&(effect, _)| effect)).collect();
+        effects.sort_unstable();
+        effects.dedup();
+        let (mut setup, mut taken, mut first) = (Setup::default(), Vec::new(), Vec::new());
+        for (tag, &effect) in effects.iter().enumerate() {
+            let count = cases.alternative_count(effect);
+            first.push(taken.len() as u32);
+            taken.extend((0..count).map(|alternative| (effect, alternative)));
+            let mut options: Vec<solve::Lit> = (0..count).map(|_| setup.new_var()).collect();
+            setup.add_clause(options.clone(), tag as u32);
+            options.rotate_left(cases.selection[effect as usize] as usize);
+            setup.add_choice(&[], &options);
+        }
+        let mut clauses = Self { setup, effects, taken };
+        for (number, case) in cases.cases.iter().enumerate() {
+            let var = |&(effect, alternative): &Taken| {
+                let place = clauses.effects.partition_point(|&known| known < effect);
+                !solve::Lit::positive(first[place] + alternative)
+            };
+            let lits = case.taken.iter().map(var).collect();
+            clauses.setup.add_clause(lits, (clauses.effects.len() + number) as u32);
+        }
+        clauses
+    }
+
+    /// Of each effect an alternative that is true.
+    fn take_selection(&self, solver: &Solver<'_>, selection: &mut [u32]) {
+        for (var, &(effect, alternative)) in self.taken.iter().enumerate() {
+            let is_true = |var: usize| solver.value(solve::Lit::positive(var as u32)) == Some(true);
+            let before = var as u32 - alternative + selection[effect as usize];
+            if is_true(var) && !is_true(before as usize) {
+                selection[effect as usize] = alternative;
+            }
+        }
+    }
 }
 
 fn by_key(history: &History, effects: &RowEffects) -> Vec<Vec<u32>> {

@@ -32,7 +32,7 @@ impl ProofBuilder<'_, '_> {
         vec![step]
     }
 
-    /// The rule that who is in a list that was read committed, if its reader did.
+    /// The rule that the appender of an element committed, if a transaction that read the element did.
     pub(crate) fn listed(&mut self, op: OpId, txn: TxnId) -> StepId {
         let reader = self.evidence.problem.history.txn_of(op);
         let clause = self.unless_committed(reader).into_iter().chain([Lit::committed(txn)]).collect();

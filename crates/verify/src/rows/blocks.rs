@@ -14,7 +14,7 @@ use super::search::{Deed, LearnedOrder, RowSearch};
 /// Why a writer has to wait.
 #[derive(Default)]
 pub(super) struct Blocks {
-    /// Who should come before it.
+    /// The transactions that should come before it.
     pub waits: Vec<LearnedOrder>,
     /// It should have come before a transaction that has come.
     pub late: Option<LearnedOrder>,
@@ -81,7 +81,7 @@ impl RowSearch<'_, '_> {
         }
     }
 
-    /// Who should come before a writer.
+    /// The transactions that should come before a writer.
     fn blocks(&mut self, writer: TxnId, effects: &[(KeyId, Content)]) -> Blocks {
         let mut blocks = Blocks::default();
         self.pending.fetch(effects.iter().map(|&(key, _)| key));

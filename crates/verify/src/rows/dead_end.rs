@@ -82,7 +82,7 @@ impl RowSearch<'_, '_> {
             && !self.learned[order.second.index()].iter().any(is_known)
     }
 
-    /// Rows that do not fit, with who saw them.
+    /// Rows that do not fit, with the transaction that saw them.
     fn wrong_rows(&mut self) -> Vec<(TxnId, KeyId)> {
         let mut rows = Vec::new();
         for txn in self.open.iter().filter(|open| !open.has_fitted()).map(|open| open.txn).collect::<Vec<_>>()
@@ -112,7 +112,7 @@ impl RowSearch<'_, '_> {
     }
 
     /// An open transaction that does not fit now, by all rows and by how many rows it was told to have changed, would fit
-    /// without what one of those did who came last, or several: it should have come before that.
+    /// without what one of the last transactions did, or several: it should have come before that.
     fn order_of_past(&mut self, place: usize) -> Option<LearnedOrder> {
         if self.open[place].has_fitted() {
             return None;
@@ -128,7 +128,7 @@ impl RowSearch<'_, '_> {
         Some(LearnedOrder { first, deed: Deed::Begin, second, key })
     }
 
-    /// Who came last, the latest first, with what they overwrote.
+    /// The transactions that came last, the latest first, with what they overwrote.
     fn recent(&self) -> Vec<Recent> {
         let mut entries = self.table.overwritten().peekable();
         let last = self.placed.iter().enumerate().rev().take(MAX_PAST);

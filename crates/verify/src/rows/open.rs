@@ -2,7 +2,7 @@
 //!
 //! A transaction fits if all that it saw fits. That is looked up once when it may come next, over the rows that it was
 //! shown and those that its predicates match; afterwards each change of a row corrects the count of rows that do not
-//! fit. So it is always known who fits, for one or two comparisons per changed row and open transaction.
+//! fit. So it is always known which transactions fit, for one or two comparisons per changed row and open transaction.
 
 use history::{KeyId, TxnId};
 

@@ -196,7 +196,7 @@ impl<'h, 'o> RowSearch<'h, 'o> {
         self.advance();
     }
 
-    /// Tells the ready who has come.
+    /// Tells the ready queue which transaction has come.
     fn advance(&mut self) {
         let (open, moment_of) = (&self.open, &self.moment_of);
         let has_begun = |txn: TxnId| has_begun(open, moment_of, txn);

@@ -74,7 +74,7 @@ impl Saturation<'_, '_> {
         let is_between = |other: &&Writer| other.txn != external.txn && other.reaches(&self.reach, begin);
         let between = match candidate {
             INITIAL => windows.first(external.key).find(is_between),
-            // Only who took part and is on a chain has a window.
+            // Only a transaction that took part and is on a chain has a window.
             _ if !windows.has_window(candidate) => return self.why_not(read, candidate),
             _ => {
                 let writer = self.problem.writer(candidate);

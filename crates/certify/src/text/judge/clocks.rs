@@ -165,7 +165,7 @@ impl Clocks {
     }
 
     fn join(&mut self, node: u32, before: u32) {
-        // Who has seen a transaction has seen all that it saw.
+        // A transaction that has seen another has seen all that the other saw.
         if self.has_seen(node, before) {
             return;
         }
