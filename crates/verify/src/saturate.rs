@@ -25,6 +25,8 @@ mod follow;
 mod open;
 mod pass;
 mod simple;
+#[cfg(test)]
+mod tests;
 
 use history::{OpId, TxnId};
 use order::{EdgeId, Flat, NONE, Reach, parallel, topological_order_of};
