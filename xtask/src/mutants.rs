@@ -168,7 +168,7 @@ fn mutate_text(text: &str, file: &str, mutants: &mut Vec<Mutant>) -> String {
     let mut is_test = false;
     let mut previous = "";
     for (place, line) in text.lines().enumerate() {
-        is_test |= line.trim() == "#[cfg(test)]";
+        is_test |= previous == "#[cfg(test)]" && line.ends_with('{');
         let number = mutants.len() + 1;
         let mutated = if is_test { None } else { mutate_line(line, number, previous) };
         if !line.trim().starts_with("//") {
