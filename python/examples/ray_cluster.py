@@ -144,6 +144,8 @@ def timed(paths: list[str], **how: Any) -> tuple[dict[str, Any], float]:
 
 def start_cluster(workers: int) -> None:
     """Starts a cluster on this machine, and its worker processes."""
+    # Ray's workers are nice by 15: beside other load they would hardly run, and the times would say nothing.
+    os.environ.setdefault("RAY_worker_niceness", "0")
     ray.init(num_cpus=workers, include_dashboard=False, object_store_memory=100 << 20, log_to_driver=False)
     nap = ray.remote(lambda: (time.sleep(0.5), os.getpid()))
     while len({pid for _, pid in ray.get([nap.remote() for _ in range(workers)])}) < workers:

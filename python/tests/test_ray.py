@@ -6,6 +6,7 @@ ones (docs/python.md has its figures).
 
 from __future__ import annotations
 
+import pathlib
 import subprocess
 import sys
 
@@ -17,10 +18,15 @@ pytest.importorskip("ray")
 EXAMPLE = ROOT / "python" / "examples" / "ray_cluster.py"
 
 
-def test_a_cluster_gives_the_same_answers_and_survives_a_killed_worker() -> None:
+def test_a_cluster_gives_the_same_answers_and_survives_a_killed_worker(tmp_path: pathlib.Path) -> None:
+    # Workers import from the folder that the script is started in: not from that of the package's sources.
     folders = [folder for folder in (COUNTEREXAMPLES, SHARED / "elle", SHARED / "fig5") if folder.is_dir()]
     done = subprocess.run(
-        [sys.executable, EXAMPLE, *folders, "--made", "300"], capture_output=True, text=True, timeout=300
+        [sys.executable, EXAMPLE, *folders, "--made", "300"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     print(done.stdout)
     assert done.returncode == 0, done.stdout + done.stderr
