@@ -1,4 +1,4 @@
-"""What a check costs beside the engine: `python overhead.py HISTORY LEVEL COMMAND LIBRARY`.
+"""What a check costs beside the engine: `python overhead.py HISTORY LEVEL COMMAND [LIBRARY]`.
 
 COMMAND is the built `isoscope`, and LIBRARY the built example `check` of the library, which reads and checks and does
 nothing else; wheel, command and example must be built with the same profile.
@@ -39,21 +39,20 @@ def beyond_three(words: list[str], history: str, three: str) -> int:
     return instructions([word.format(history) for word in words]) - instructions([word.format(three) for word in words])
 
 
-def compare_large(history: str, level: str, command: str, library: str) -> None:
-    """Counts instructions of all three programs."""
+def compare_large(history: str, level: str, command: str, library: str | None = None) -> None:
+    """Counts instructions of the programs."""
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as three:
         three.write(THREE)
         three.flush()
         programs = {
-            "library": [library, "{}", level],
             "Python": [sys.executable, "-c", CHECK, "{}", level],
             "command": [command, "check", "{}", "--level", level, "--threads", "1", "--json"],
         }
+        if library is not None:
+            programs["library"] = [library, "{}", level]
         counts = {name: beyond_three(words, history, three.name) for name, words in programs.items()}
     for name, count in counts.items():
-        ratio = count / counts["library"]
-        print(f"{name}: {count / 1e6:,.1f} million instructions, {ratio:.4f} times those of the library")
-    print(f"Python against the command: {counts['Python'] / counts['command']:.4f} times")
+        print(f"{name}: {count / 1e6:,.1f} million instructions, Python {counts['Python'] / count:.4f} times that")
 
 
 def measure_three(calls: int = 2000) -> None:
@@ -66,11 +65,9 @@ def measure_three(calls: int = 2000) -> None:
             isoscope.check(history, levels)
             used.append(time.process_time() - processor)
             took.append(time.perf_counter() - clock)
-        told = ", ".join(
-            f"{name} {statistics.median(values) * 1e3:.3f} ms in the median, {sorted(values)[calls * 9 // 10] * 1e3:.3f} ms in nine of ten"
-            for name, values in (("processor time", used), ("clock", took))
-        )
-        print(f"three transactions, {levels or 'all levels'}: {told}")
+        for name, values in (("processor time", used), ("clock", took)):
+            median, most = statistics.median(values) * 1e3, sorted(values)[calls * 9 // 10] * 1e3
+            print(f"three transactions, {levels or 'all levels'}: {name} {median:.3f} ms, in nine of ten {most:.3f} ms")
 
 
 if __name__ == "__main__":
