@@ -26,7 +26,7 @@ from isoscope._isoscope import (
     ReadError,
     WriteError,
 )
-from isoscope.batch import Answers, check_bytes, check_file, check_files
+from isoscope.batch import Answers, check_bytes, check_file, check_files, histories_below
 from isoscope.certificates import Certificate, Proof, certify
 from isoscope.checking import check
 from isoscope.histories import History, formats, from_rows, parse, read, read_bytes
@@ -76,6 +76,7 @@ __all__ = [
     "from_pandas",
     "from_polars",
     "from_rows",
+    "histories_below",
     "level",
     "levels",
     "parse",

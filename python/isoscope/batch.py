@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,25 @@ BATCH_BYTES = 10 << 20
 
 FILE_BYTES = 64 << 10
 """What a file counts for at least, so that a task has at most 160 files."""
+
+
+SESSION_LOG = re.compile(r"[TJ][0-9].*\.log(\.gz|\.zst)?")
+"""The name of a session's log as Cobra and Viper write it; a folder with such logs is one history."""
+
+
+def histories_below(folder: Path) -> list[str]:
+    """The histories that a folder holds, by name, as ``isoscope batch FOLDER`` finds them.
+
+    A folder with the logs of sessions (``T12.log``) is one history; hidden files are left out.
+    """
+    entries = sorted(pathlib.Path(folder).iterdir())
+    if any(SESSION_LOG.fullmatch(entry.name) for entry in entries):
+        return [os.fspath(folder)]
+    found: list[str] = []
+    for entry in entries:
+        if not entry.name.startswith("."):
+            found += histories_below(entry) if entry.is_dir() else [os.fspath(entry)]
+    return found
 
 
 def check_file(path: Path, levels: Levels | None = None, **limits: Any) -> Row:
@@ -95,7 +115,7 @@ def batches(names: Iterable[str], batch_bytes: int = BATCH_BYTES) -> Iterator[li
     batch: list[str] = []
     weight = 0
     for name in names:
-        size = _weight(name)
+        size = counted_bytes(name)
         if batch and weight + size > batch_bytes:
             yield batch
             batch, weight = [], 0
@@ -105,7 +125,8 @@ def batches(names: Iterable[str], batch_bytes: int = BATCH_BYTES) -> Iterator[li
         yield batch
 
 
-def _weight(name: str) -> int:
+def counted_bytes(name: str) -> int:
+    """What a history counts for in a task."""
     path = pathlib.Path(name)
     try:
         files = path.rglob("*") if path.is_dir() else [path]

@@ -23,7 +23,7 @@ def check(
 
     The engine runs without the interpreter's lock, so threads of Python check at the same time, and Ctrl-C ends it.
     A level that is not decided within `time_limit` or `memory_limit` (of the whole process) is undecided, never wrong.
-    `clock_skew` says how far apart the clocks of two clients may be, `threads` how many levels are decided at a time.
+    `clock_skew` says how far apart the clocks of two clients may be, `threads` how many threads decide a level.
     A violation is an answer, not an exception; `LevelError` says that the history cannot be asked for a level.
     """
     asked = resolved(levels)

@@ -21,7 +21,7 @@ pub struct Question {
     pub asked: Asked,
     /// How far apart the clocks of two clients may be.
     pub clock_skew: Duration,
-    /// How many levels are decided at the same time.
+    /// How many threads decide a level.
     pub threads: usize,
     /// Breaks ties in the search.
     pub seed: u64,

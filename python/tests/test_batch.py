@@ -80,6 +80,18 @@ def test_the_command_goes_on_where_python_stopped(files: list[str], tmp_path: pa
     assert essence(rows) == essence(isoscope.check_files(files, LEVELS).rows)
 
 
+def test_a_folder_holds_the_histories_that_the_command_finds(tmp_path: pathlib.Path, command: str) -> None:
+    for name in ("b/T1.log", "b/T2.log", "b/notes", "a/x.txt", "c/J0.log.gz", "c/TABLE.log", ".hidden", "Tea.log"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("a: w(x)=1\n")
+    found = isoscope.histories_below(tmp_path)
+    assert found == [str(tmp_path / name) for name in ("Tea.log", "a/x.txt", "b", "c")]
+    output = tmp_path / ".answers.jsonl"
+    subprocess.run([command, "batch", tmp_path, "-o", output, "--level", "serializable"], capture_output=True)
+    told = [json.loads(line)["history"]["file"] for line in output.read_text().splitlines()]
+    assert sorted(told) == found
+
+
 def test_files_are_batched_by_bytes(tmp_path: pathlib.Path) -> None:
     sizes = [1, 1, 300_000, 1, 700_000, 1]
     names = []

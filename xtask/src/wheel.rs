@@ -5,14 +5,16 @@
 //! Rust, and compiles the project's own crates once more, because the package is a workspace of its own. The wheel for
 //! users is a release build, for any Linux since 2014.
 
-use std::fs;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::{env, fs};
 
 use crate::run::{Done, cargo, expect_success, output_of, root, target};
 
-/// What the tests import beside the wheel. psycopg is used where there is a server.
-const TEST_PACKAGES: [&str; 6] = ["pytest", "pyarrow", "pandas", "polars", "sqlalchemy", "psycopg[binary]"];
+/// What the tests import beside the wheel. psycopg is used where there is a server; Ray is the largest, 79 MB.
+const TEST_PACKAGES: [&str; 7] =
+    ["pytest", "pyarrow", "pandas", "polars", "sqlalchemy", "psycopg[binary]", "ray"];
 
 /// Builds the wheel for users, in `target/wheels`.
 pub fn run() -> Done {
@@ -89,11 +91,20 @@ fn build(python: &Path, wheels: &Path, flags: &[&str]) -> Done<PathBuf> {
     let mut maturin = Command::new(python);
     maturin.args(["-m", "maturin", "build", "--manifest-path", "python/Cargo.toml", "--out"]).arg(wheels);
     maturin.args(flags).current_dir(root()).env("CARGO_TARGET_DIR", target());
+    // maturin looks for zig in the `python3` of the path, which must be the one that the packages are installed in.
+    maturin.env("PATH", path_with(python.parent())?);
     expect_success(&mut maturin)?;
     let files = fs::read_dir(wheels).map_err(|error| format!("{}: {error}", wheels.display()))?;
     let mut paths = files.flatten().map(|file| file.path());
     let wheel = paths.find(|path| path.extension().is_some_and(|ending| ending == "whl"));
     wheel.ok_or_else(|| format!("{}: maturin wrote no wheel", wheels.display()))
+}
+
+/// The path of programs, with a folder before all others.
+fn path_with(first: Option<&Path>) -> Done<OsString> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = first.map(Path::to_owned).into_iter().chain(env::split_paths(&path));
+    env::join_paths(folders).map_err(|error| format!("PATH: {error}"))
 }
 
 fn fresh_environment() -> Done<PathBuf> {

@@ -125,22 +125,31 @@ impl PathSearch {
     }
 }
 
-/// A cheapest cycle through one of the given nodes, which must be the nodes of one component; stops looking for a
-/// cheaper one after this many tries.
+/// A cheapest cycle through one of the given nodes, which must be the nodes of one component, and among equally cheap
+/// ones one with few edges; stops looking for a better one after so many edges.
+///
+/// A search goes no further than the best cycle so far. So in a sparse component of thousands of nodes every node has its
+/// search: 5,000 nodes with two edges each take 0.2 million edges.
 pub fn cheapest_cycle(
     graph: &Digraph,
     nodes: &[u32],
     cost: impl Fn(EdgeId) -> Option<u32>,
-    tries: usize,
+    steps: u64,
 ) -> Option<Vec<EdgeId>> {
     let mut search = PathSearch::new(graph.node_count());
     let mut inside = vec![false; graph.node_count()];
     nodes.iter().for_each(|&node| inside[node as usize] = true);
+    let may_pass = |node: u32| inside[node as usize];
     let mut best: Option<(u32, Vec<EdgeId>)> = None;
-    for &node in nodes.iter().take(tries) {
-        let Some(cycle) = search.find(graph, node, node, &cost, |node| inside[node as usize]) else {
-            continue;
+    let mut steps = steps;
+    for &node in nodes {
+        // The search for a first cycle has no limit.
+        let found = match &best {
+            None => search.find(graph, node, node, &cost, may_pass),
+            Some(_) if steps == 0 => break,
+            Some((most, _)) => search.find_within(graph, node, node, &cost, may_pass, *most, &mut steps),
         };
+        let Some(cycle) = found else { continue };
         let price = search.cost_of(node);
         if best.as_ref().is_none_or(|(known, cycle_known)| (price, cycle.len()) < (*known, cycle_known.len()))
         {
@@ -219,5 +228,18 @@ mod tests {
         graph.add(2, 0);
         graph.add(1, 0);
         assert_eq!(cheapest_cycle(&graph, &[0, 1, 2], |_| Some(1), 10), Some(vec![0, 3]));
+    }
+
+    #[test]
+    fn the_cheapest_cycle_may_be_far_from_the_first_node() {
+        let count = 1000;
+        let mut graph = Digraph::new(count);
+        for node in 0..count as u32 {
+            graph.add(node, (node + 1) % count as u32);
+        }
+        let back = graph.add(700, 698);
+        let nodes: Vec<u32> = (0..count as u32).collect();
+        assert_eq!(cheapest_cycle(&graph, &nodes, |_| Some(1), 2_000_000), Some(vec![698, 699, back]));
+        assert_eq!(cheapest_cycle(&graph, &nodes, |_| Some(1), 0).map(|cycle| cycle.len()), Some(count));
     }
 }

@@ -90,6 +90,9 @@ pub(crate) struct Drop {
 /// How many cycles are looked for at once, each in a component of its own.
 const CYCLES: usize = 32;
 
+/// How many edges a search for the cheapest cycle of a component looks at, after it found a first one.
+const CYCLE_STEPS: u64 = 20_000_000;
+
 /// How many contradictions are looked for at once.
 const TOLERATED: usize = 1000;
 
@@ -392,9 +395,8 @@ impl<'p, 'a> Saturation<'p, 'a> {
         let cycle = |&id: &usize| {
             let nodes = (0..graph.node_count() as u32).filter(|&node| found.of[node as usize] == id as u32);
             let nodes: Vec<u32> = nodes.collect();
-            let tries = (2_000_000 / nodes.len().max(1)).max(1);
             let cost = |edge| Some(self.known.reason(edge).cost());
-            Contradiction::Cycle(order::cheapest_cycle(graph, &nodes, cost, tries).unwrap_or_default())
+            Contradiction::Cycle(order::cheapest_cycle(graph, &nodes, cost, CYCLE_STEPS).unwrap_or_default())
         };
         smallest.iter().rev().map(cycle).collect()
     }

@@ -5,11 +5,13 @@
 //! operations likewise; each smaller part is asked again, and a certificate of a smaller part may drop more at once.
 //! A level that holds for a history holds for every part of it, so one round over all single transactions is enough:
 //! afterwards none can be left out. That is the smallest part around, not the smallest there is: where many transactions
-//! are left, other starts and another order are tried too.
+//! are left, other starts and another order are tried too, as long as the operations of all parts that were asked about
+//! stay within a few times those of the history.
 //!
-//! A question about a part of a few transactions takes microseconds; the first part is the only one whose size depends
-//! on the history.
+//! A question about a part of a few transactions takes 20 to 400 microseconds; the first part is the only one whose size
+//! depends on the history.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use certify::Certificate;
@@ -39,14 +41,16 @@ pub(crate) fn shrink(
     stop: &dyn Fn() -> bool,
 ) -> Result<Option<Violating>, Error> {
     let mut best: Option<Violating> = None;
+    let asked_ops = Cell::new(0);
     for (start, from_the_back) in [(0, true), (0, false), (1, true), (1, false), (2, true)] {
         let size = best.as_ref().map_or(usize::MAX, |best| best.part.txns.len());
         // The whole history is a last resort, since each question about it takes as long as the check.
         let is_large = size > MANY && history.txn_count() <= SHORT;
-        if size <= FEW || stop() || start == WHOLE && best.is_some() && !is_large {
+        let is_enough = size <= FEW || size <= MANY && asked_ops.get() > MOST_ASKED * history.op_count();
+        if is_enough || stop() || start == WHOLE && best.is_some() && !is_large {
             break;
         }
-        let shrinker = Shrinker { ask, stop, from_the_back };
+        let shrinker = Shrinker { ask, stop, from_the_back, asked_ops: &asked_ops };
         let Some(mut current) = shrinker.first(history, answer, start)? else { continue };
         if start != WHOLE {
             // From everything, another part of the history may show something smaller.
@@ -58,7 +62,7 @@ pub(crate) fn shrink(
         }
     }
     if let Some(best) = &mut best {
-        Shrinker { ask, stop, from_the_back: true }.drop_ops(best)?;
+        Shrinker { ask, stop, from_the_back: true, asked_ops: &asked_ops }.drop_ops(best)?;
         best.is_minimal = !stop();
     }
     Ok(best)
@@ -69,6 +73,8 @@ const FEW: usize = 4;
 /// A part of more transactions is looked for anew, if the history has no more than `SHORT`.
 const MANY: usize = 8;
 const SHORT: usize = 2_000;
+/// Where questions were about so many times the operations of the history, `MANY` transactions are small enough.
+const MOST_ASKED: usize = 1;
 /// The start that is everything.
 const WHOLE: usize = 2;
 
@@ -77,6 +83,9 @@ struct Shrinker<'a> {
     stop: &'a dyn Fn() -> bool,
     /// Whether the last transactions are the first to be dropped.
     from_the_back: bool,
+    /// The operations of all parts that were asked about, those of a part that violates the level three times: its
+    /// certificate and its explanation cost as much again as the verdict, each.
+    asked_ops: &'a Cell<usize>,
 }
 
 impl Shrinker<'_> {
@@ -111,6 +120,8 @@ impl Shrinker<'_> {
         let Some(part) = part else { return Ok(None) };
         let answer = (self.ask)(&part.history)?;
         let violated = answer.filter(|answer| answer.decision == Decision::Violated);
+        let weight = if violated.is_some() { 3 } else { 1 };
+        self.asked_ops.set(self.asked_ops.get() + weight * part.history.op_count());
         Ok(violated.map(|answer| Violating { part, answer, is_minimal: false }))
     }
 
