@@ -149,15 +149,16 @@ impl Database for Mysql {
         let connection = node_of(&self.nodes, node)?.connect()?;
         let id = u64::from(connection.connection.connection_id());
         let catalog = self.catalog.clone();
-        Ok(Box::new(MysqlSession { connection, catalog, id, setting: None, is_open: false, is_lost: false }))
+        let (setting, is_open, is_lost, marks) = (None, false, false, 0);
+        Ok(Box::new(MysqlSession { connection, catalog, id, setting, is_open, is_lost, marks }))
     }
 
     fn node_count(&self) -> usize {
         self.nodes.len()
     }
 
-    fn supports(&self, kind: StatementKind) -> bool {
-        kind != StatementKind::UpdateReturning
+    fn supports(&self, _: StatementKind) -> bool {
+        true
     }
 
     fn watcher(&self, node: usize) -> Option<Box<dyn Watcher>> {
@@ -274,6 +275,8 @@ struct MysqlSession {
     setting: Option<String>,
     is_open: bool,
     is_lost: bool,
+    /// How many updates marked the rows that they changed.
+    marks: i64,
 }
 
 impl Session for MysqlSession {
@@ -299,6 +302,7 @@ impl Session for MysqlSession {
         self.check_connection(Moment::InTransaction)?;
         let answer = match statement {
             Statement::Sql(text) => self.connection.free_sql(text),
+            Statement::UpdateReturning { .. } => self.update_with_mark(statement),
             _ => {
                 sql::compile(statement, &MYSQL, &self.catalog).and_then(|query| self.connection.query(&query))
             }
@@ -328,6 +332,16 @@ impl Session for MysqlSession {
 }
 
 impl MysqlSession {
+    /// An update that returns the rows which it changed. The mark is one that no other session uses: connections are
+    /// numbered, and a session makes fewer than 2^31 updates.
+    fn update_with_mark(&mut self, statement: &Statement) -> Result<Answer, Failure> {
+        self.marks += 1;
+        let mark = ((self.id as i64) << 31) | self.marks;
+        let [update, select] = sql::update_with_mark(statement, mark, &MYSQL, &self.catalog)?;
+        self.connection.query(&update)?;
+        self.connection.query(&select)
+    }
+
     fn run(&mut self, text: &str, moment: Moment) -> Result<(), Failure> {
         self.check_connection(moment)?;
         let answer = self.connection.run(text, moment);

@@ -107,7 +107,7 @@ pub(crate) fn compile(statement: &Statement, dialect: &Dialect, catalog: &Catalo
             Ok(text.end(Returns::Rows))
         }
         Statement::Update { predicate, set, .. } => {
-            Ok(update(shape, predicate, set, dialect)?.end(Returns::Count))
+            Ok(update(shape, predicate, set, None, dialect)?.end(Returns::Count))
         }
         Statement::UpdateReturning { .. } if !dialect.update_returning => {
             Err(Failure::refused("this database has no UPDATE ... RETURNING"))
@@ -116,7 +116,7 @@ pub(crate) fn compile(statement: &Statement, dialect: &Dialect, catalog: &Catalo
             Err(Failure::refused(format!("table {table} does not keep what its rows held")))
         }
         Statement::UpdateReturning { predicate, set, .. } => {
-            let mut text = update(shape, predicate, set, dialect)?;
+            let mut text = update(shape, predicate, set, None, dialect)?;
             text.push(" RETURNING ").name("k");
             shape.columns.iter().for_each(|(column, _)| {
                 text.push(", ").name(&old(column));
@@ -208,6 +208,7 @@ fn update<'d>(
     shape: &Shape,
     predicate: &Where,
     set: &[(String, Datum)],
+    mark: Option<i64>,
     dialect: &'d Dialect,
 ) -> Result<Text<'d>, Failure> {
     if set.is_empty() {
@@ -215,17 +216,54 @@ fn update<'d>(
     }
     let mut text = Text::new(dialect);
     text.push("UPDATE ").name(&shape.name);
-    for (place, (column, value)) in set.iter().enumerate() {
-        text.push(if place == 0 { " SET " } else { ", " }).column(shape, column)?.push(" = ").value(value);
+    // MySQL runs the assignments one after the other, so the old columns come first.
+    let mut between = " SET ";
+    for (column, _) in shape.columns.iter().filter(|_| shape.keeps_old && dialect.keeps_old()) {
+        text.push(between).name(&old(column)).push(" = ").name(column);
+        between = ", ";
     }
-    for (column, _) in shape.columns.iter().filter(|_| shape.keeps_old && dialect.update_returning) {
-        text.push(", ").name(&old(column)).push(" = ").name(column);
+    if let Some(mark) = mark {
+        text.push(between).name(CHANGED_BY).push(" = ").value(&Datum::Int(mark));
+        between = ", ";
+    }
+    for (column, value) in set {
+        text.push(between).column(shape, column)?.push(" = ").value(value);
+        between = ", ";
     }
     text.push(" WHERE ").predicate(shape, predicate)?;
     Ok(text)
 }
 
-/// The column that keeps what another one held before the last update. The right sides of an UPDATE see the row as it was.
+/// An update that marks the rows it changes with a number, and the query that returns these rows as they were before: for
+/// databases without `UPDATE ... RETURNING`. The transaction has locked the rows, so nothing comes between the two.
+pub(crate) fn update_with_mark(
+    statement: &Statement,
+    mark: i64,
+    dialect: &Dialect,
+    catalog: &Catalog,
+) -> Result<[Query; 2], Failure> {
+    let Statement::UpdateReturning { table, predicate, set } = statement else {
+        return Err(Failure::refused("only an update that returns rows marks them"));
+    };
+    let shape = &*catalog.table(table)?;
+    if !shape.keeps_old {
+        return Err(Failure::refused(format!("table {table} does not keep what its rows held")));
+    }
+    let update = update(shape, predicate, set, Some(mark), dialect)?.end(Returns::Count);
+    let mut text = Text::new(dialect);
+    text.push("SELECT ").name("k");
+    for (column, _) in &shape.columns {
+        text.push(", ").name(&old(column));
+    }
+    text.push(" FROM ").name(&shape.name).push(" WHERE ").name(CHANGED_BY).push(" = ");
+    text.value(&Datum::Int(mark)).push(" ORDER BY ").name("k");
+    Ok([update, text.end(Returns::Rows)])
+}
+
+/// The column with the mark of the last update that changed the row.
+const CHANGED_BY: &str = "changed_by";
+
+/// The column that keeps what another one held before the last update.
 fn old(column: &str) -> String {
     format!("{column}_before")
 }

@@ -283,6 +283,7 @@ impl Generator {
             change,
             row_count: self.random.maybe(Random::next),
             keys: self.random.one_in(4).then(|| (0..self.random.below(3)).map(|_| self.key()).collect()),
+            is_returning: self.random.one_in(4),
         }
     }
 }

@@ -174,6 +174,9 @@ pub struct PredicateWrite {
     pub row_count: Option<u64>,
     /// Which rows the database said it changed, as `RETURNING` tells.
     pub keys: Option<Vec<KeyId>>,
+    /// Whether the read by predicate just before it is a part of the same statement: it returned the rows that this
+    /// statement changed, as they were before.
+    pub is_returning: bool,
 }
 
 /// What a predicate write does to a row.

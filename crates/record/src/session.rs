@@ -152,6 +152,15 @@ impl SessionRecorder {
         self.open().line.set_changed_keys(keys);
     }
 
+    /// The read by predicate before the last operation, a predicate write, is what the same statement returned: the rows
+    /// that it changed, as they were before.
+    ///
+    /// # Panics
+    /// If there was no operation.
+    pub fn returned_rows(&mut self) {
+        self.open().line.set_returning();
+    }
+
     /// The database refused the last operation, and the transaction goes on: it did not happen.
     ///
     /// # Panics

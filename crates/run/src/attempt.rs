@@ -244,7 +244,8 @@ impl<'a> Attempt<'a> {
     /// Records an update that returned the rows it changed. A program may have returned their keys alone.
     fn note_update(&mut self, relation: &Relation, predicate: &Where, change: &Change, rows: &[KeyedRow]) {
         let width = relation.table.columns.len();
-        if rows.iter().all(|(_, values)| values.len() == width) {
+        let has_rows = rows.iter().all(|(_, values)| values.len() == width);
+        if has_rows {
             self.note_selected(relation, predicate, rows);
         }
         let keys: Vec<Datum> = rows.iter().map(|(key, _)| relation.recorded_key(key)).collect();
@@ -252,6 +253,9 @@ impl<'a> Attempt<'a> {
         self.note(|recorder| {
             recorder.predicate_write(&predicate, change, Some(keys.len() as u64));
             recorder.changed_keys(&keys);
+            if has_rows {
+                recorder.returned_rows();
+            }
         });
     }
 

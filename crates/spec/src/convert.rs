@@ -4,6 +4,9 @@
 //! the engines it tests. What no order can explain stays unexplainable: a read that contradicts the transaction's own
 //! write becomes a read of a value that no transaction wrote.
 
+mod left_by_predicate;
+mod rows;
+
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
@@ -21,9 +24,11 @@ use crate::small::{Object, Outcome, SmallHistory, SmallTimes, SmallTxn, Value, o
 pub enum ConvertError {
     /// More transactions than can be tried in every order.
     TooManyTxns(usize),
-    /// An operation on lists, ranges or predicates, or one with a recorded version, of which levels do not speak.
+    /// An operation on lists or ranges, one by a predicate whose effect is not known, or one with a recorded version, of
+    /// which levels do not speak.
     UnsupportedOp(OpId),
-    /// More combinations of initial values that were not recorded than are tried.
+    /// More combinations of values that were not recorded than are tried: initial ones, and those of rows that a predicate
+    /// did not match.
     TooManyReadings,
 }
 
@@ -41,7 +46,7 @@ impl fmt::Display for ConvertError {
                 write!(out, "operation {} is not just a read or write of one key", op.0)
             }
             Self::TooManyReadings => {
-                write!(out, "too many combinations of unknown initial values are possible")
+                write!(out, "too many combinations of values that were not recorded are possible")
             }
         }
     }
@@ -56,32 +61,57 @@ impl SmallHistory {
     /// The external reads and final writes of a recorded history; transaction `TxnId(i)` has place i. Where initial
     /// values were not recorded, the first of the possible ones is taken.
     pub fn from_history(history: &History, clock_skew: i64) -> Result<Self, ConvertError> {
-        Ok(Self::all_readings(history, clock_skew, &|_| false)?.swap_remove(0))
+        Ok(Self::all_readings(history, clock_skew, &|_| false, MAX_READINGS)?.swap_remove(0))
     }
 
     /// All small forms of a recorded history: a level allows the history if it allows one of them. There are several if
     /// initial values were not recorded and several are possible.
     pub fn readings(history: &History, clock_skew: i64, level: &Level) -> Result<Vec<Self>, ConvertError> {
+        Self::readings_up_to(history, clock_skew, level, MAX_READINGS)
+    }
+
+    /// As [`SmallHistory::readings`], if there are at most so many.
+    pub fn readings_up_to(
+        history: &History,
+        clock_skew: i64,
+        level: &Level,
+        limit: usize,
+    ) -> Result<Vec<Self>, ConvertError> {
         let uncommitted = |txn: TxnId| match level.name == recorded::NAME {
             true => recorded::reads_uncommitted(history, txn),
             false => level.allows_uncommitted,
         };
-        Self::all_readings(history, clock_skew, &uncommitted)
+        Self::all_readings(history, clock_skew, &uncommitted, limit)
     }
 
     fn all_readings(
         history: &History,
         clock_skew: i64,
         allows_uncommitted: &dyn Fn(TxnId) -> bool,
+        limit: usize,
     ) -> Result<Vec<Self>, ConvertError> {
         if history.txn_count() >= MAX_TXNS {
             return Err(ConvertError::TooManyTxns(history.txn_count()));
+        }
+        let clock_skew = if history.clock() == Clock::Position { 0 } else { clock_skew };
+        if rows::speaks_of(history)? {
+            if let Some(op) =
+                history.txns().find(|&txn| allows_uncommitted(txn)).and_then(|txn| history.ops(txn).next())
+            {
+                return Err(ConvertError::UnsupportedOp(op.0));
+            }
+            let txns: Vec<SmallTxn> = history.txns().map(|txn| blank_txn(history, txn)).collect();
+            let initial =
+                |key: usize| history.initial().value_of(KeyId::from_index(key)).map_or(0, |value| value.0);
+            let initial: Vec<Value> = (0..history.keys().len()).map(initial).collect();
+            let forms = rows::readings(history, &txns, limit)?.into_iter();
+            let reading = |txns| Self { txns, clock_skew, initial: initial.clone(), ..Self::default() };
+            return Ok(forms.map(reading).collect());
         }
         let written = WrittenValues::of(history);
         let mut txns = history.txns().map(|txn| small_txn(history, txn)).collect::<Result<Vec<_>, _>>()?;
         keep_unwritten_reads(history, &mut txns, &written, allows_uncommitted);
         let initial = initial_values(history, &txns, &written)?;
-        let clock_skew = if history.clock() == Clock::Position { 0 } else { clock_skew };
         let reading = |initial| Self { txns: txns.clone(), clock_skew, initial, ..Self::default() };
         Ok(initial.into_iter().map(reading).collect())
     }
@@ -136,7 +166,8 @@ impl From<SmallTimes> for TxnTimes {
     }
 }
 
-fn small_txn(history: &History, txn: TxnId) -> Result<SmallTxn, ConvertError> {
+/// A transaction without its reads and writes.
+fn blank_txn(history: &History, txn: TxnId) -> SmallTxn {
     let times = history.times(txn);
     let mut small = SmallTxn::committed(history.session_of(txn).index(), &[], &[]);
     small.outcome = history.outcome(txn);
@@ -147,6 +178,11 @@ fn small_txn(history: &History, txn: TxnId) -> Result<SmallTxn, ConvertError> {
         commit_request: times.commit_request,
         commit_response: times.commit_response.filter(|_| small.outcome == Outcome::Committed),
     };
+    small
+}
+
+fn small_txn(history: &History, txn: TxnId) -> Result<SmallTxn, ConvertError> {
+    let mut small = blank_txn(history, txn);
     for (id, op) in history.ops(txn) {
         if history.op_version(id).is_some() {
             return Err(ConvertError::UnsupportedOp(id));
@@ -200,6 +236,9 @@ impl WrittenValues {
             let known = elements.iter().filter_map(|element| history.values().get(element));
             all.extend(known.map(|element| (key, element)));
         }
+        if history.has_predicates() {
+            left_by_predicate::add(history, &mut all);
+        }
         Self(all)
     }
 
@@ -210,7 +249,7 @@ impl WrittenValues {
 
 /// The first read of a committed transaction that returned a value which no transaction wrote to the key and which is
 /// not its initial value: the operation, the key and the value. A row that is absent may have been deleted, or never
-/// inserted.
+/// inserted. A value that only a write by predicate of unknown effect can have made counts as not written.
 pub fn unwritten_read(history: &History) -> Option<(OpId, KeyId, ValueId)> {
     unwritten_read_by(history, &|_| true)
 }

@@ -24,6 +24,8 @@ pub struct Facts {
     pub levels: Vec<Option<String>>,
     /// The reads of each transaction in program order: object, value number, source.
     pub reads: Vec<Vec<(Object, usize, usize)>>,
+    /// For each read how many reads of its transaction were made by earlier statements.
+    pub reads_before: Vec<Vec<usize>>,
     /// The final writes of each transaction: object, value number.
     pub writes: Vec<Vec<(Object, usize)>>,
     /// How many objects there are.
@@ -61,12 +63,14 @@ impl Facts {
         let mut writes =
             vec![(0..objects).map(|x| (x, value_number(history.initial_value(x)))).collect::<Vec<_>>()];
         let mut reads = vec![Vec::new()];
+        let mut reads_before = vec![Vec::new()];
         for &place in committed {
             let txn = &history.txns[place];
             writes.push(txn.writes.iter().map(|&(object, value)| (object, value_number(value))).collect());
             let source_of = |source: usize| {
                 if source == 0 { 0 } else { number_of(source - 1).expect("a source commits") }
             };
+            reads_before.push((0..txn.reads.len()).map(|read| txn.reads_before(read)).collect());
             let sourced = txn.reads.iter().zip(&sources[place]);
             reads.push(
                 sourced.map(|(&(x, value), &from)| (x, value_number(value), source_of(from))).collect(),
@@ -79,6 +83,7 @@ impl Facts {
                 .chain(committed.iter().map(|&place| history.txns[place].level.clone()))
                 .collect(),
             reads,
+            reads_before,
             writes,
             objects,
             values,
@@ -169,7 +174,8 @@ impl Facts {
     fn reads_then(&self, object: Object, first: usize, second: usize, reader: usize) -> bool {
         let reads = &self.reads[reader];
         let last = reads.iter().rposition(|&(read, _, source)| (read, source) == (object, second));
-        last.is_some_and(|last| reads[..last].iter().any(|&(_, _, source)| source == first))
+        let before = |read: usize| self.reads_before[reader][read];
+        last.is_some_and(|last| reads[..before(last)].iter().any(|&(_, _, source)| source == first))
     }
 }
 

@@ -120,16 +120,18 @@ impl Grounding {
     pub fn reads_then(&self, circuit: &mut Circuit, tuple: &[usize]) -> Lit {
         let &[object, first, second, reader] = tuple else { unreachable!("reads_then has four columns") };
         let mut result = Lit::FALSE;
-        let mut seen_first = Lit::FALSE;
+        // After each read whether one up to it came from the first.
+        let mut seen_first = vec![Lit::FALSE];
         let choice = |named: &[(usize, Lit)], writer: usize| {
             named.iter().find(|&&(candidate, _)| candidate == writer).map_or(Lit::FALSE, |&(_, lit)| lit)
         };
-        for (read, named) in &self.choices[reader] {
+        for (place, (read, named)) in self.choices[reader].iter().enumerate() {
             if *read == object {
-                let then = circuit.and(seen_first, choice(named, second));
+                let before = seen_first[self.facts.reads_before[reader][place]];
+                let then = circuit.and(before, choice(named, second));
                 result = circuit.or(result, then);
             }
-            seen_first = circuit.or(seen_first, choice(named, first));
+            seen_first.push(circuit.or(seen_first[place], choice(named, first)));
         }
         result
     }

@@ -185,7 +185,8 @@ impl Growth<'_> {
         for (at, &(object, _)) in reads.iter().enumerate() {
             if self.forward.reads_matter {
                 state.earlier = Matrix::default();
-                state.earlier.0[txn] = sources[..at].iter().fold(0, |set, &source| set | 1 << source);
+                let before = self.history.txns[txn - 1].reads_before(at);
+                state.earlier.0[txn] = sources[..before].iter().fold(0, |set, &source| set | 1 << source);
                 view = state.relation(self.forward.visible).0[txn];
             }
             let source = sources[at];

@@ -34,6 +34,9 @@ pub struct SmallTxn {
     pub session: usize,
     /// External reads in program order: an object may be read again, and then with another value.
     pub reads: Vec<(Object, Value)>,
+    /// For each read the number of its statement, ascending: reads of one statement are not before one another. Empty if
+    /// each read is a statement of its own.
+    pub statements: Vec<usize>,
     /// Final writes, at most one for each object.
     pub writes: Vec<(Object, Value)>,
     /// What became of it.
@@ -95,10 +98,19 @@ impl SmallTxn {
         Self {
             session,
             reads: reads.to_vec(),
+            statements: Vec::new(),
             writes: writes.to_vec(),
             outcome: Outcome::Committed,
             times: SmallTimes::default(),
             level: None,
+        }
+    }
+
+    /// How many of its reads were made by earlier statements than a read.
+    pub fn reads_before(&self, read: usize) -> usize {
+        match self.statements.get(read) {
+            Some(statement) => self.statements.partition_point(|known| known < statement),
+            None => read,
         }
     }
 

@@ -67,6 +67,8 @@ pub struct Shape {
     pub bad_times: usize,
     /// The most answers that are changed.
     pub lies: usize,
+    /// How many of a hundred writes by predicate return the rows that they changed, as they were before.
+    pub returning: usize,
 }
 
 impl Shape {
@@ -86,6 +88,7 @@ impl Shape {
             times: random.percent(50),
             bad_times: *random.pick(&[0, 0, 20]),
             lies: *random.pick(&[0, 0, 1, 1, 2]),
+            returning: 0,
         }
     }
 }
@@ -168,7 +171,7 @@ impl<'s> Simulation<'s> {
         }
         if client.has_steps() {
             let now = (self.isolation == Isolation::StepByStep).then_some(&self.state);
-            client.operate(random, &self.done.keys, now);
+            client.operate(random, &self.done.keys, now, self.shape.returning);
             return false;
         }
         self.end(session, random);

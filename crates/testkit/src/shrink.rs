@@ -141,10 +141,10 @@ fn simpler_ops(op: &SketchOp) -> Vec<SketchOp> {
         less.rows_mut().expect("it has rows").remove(row);
         less
     }));
-    if let What::PredicateWrite { predicate, change, row_count, keys } = op.what.clone() {
+    if let What::PredicateWrite { predicate, change, row_count, keys, is_returning } = op.what.clone() {
         let with = |row_count, keys| {
             let (predicate, change) = (predicate.clone(), change.clone());
-            SketchOp::new(What::PredicateWrite { predicate, change, row_count, keys })
+            SketchOp::new(What::PredicateWrite { predicate, change, row_count, keys, is_returning })
         };
         simpler.extend([with(None, keys), with(row_count, None)]);
     }

@@ -43,15 +43,46 @@ pub struct SketchOp {
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "the fields are those of `history::Op`")]
 pub enum What {
-    Read { key: usize, value: Option<Datum> },
-    ReadList { key: usize, list: Option<Vec<Datum>> },
-    Write { key: usize, value: Datum },
-    Append { key: usize, value: Datum },
-    Insert { key: usize, value: Datum },
-    Delete { key: usize, mark: Option<Datum> },
-    Range { from: Bound, to: Bound, rows: Option<Vec<SketchRow>> },
-    PredicateRead { predicate: Datum, rows: Option<Vec<SketchRow>> },
-    PredicateWrite { predicate: Datum, change: Change, row_count: Option<u64>, keys: Option<Vec<usize>> },
+    Read {
+        key: usize,
+        value: Option<Datum>,
+    },
+    ReadList {
+        key: usize,
+        list: Option<Vec<Datum>>,
+    },
+    Write {
+        key: usize,
+        value: Datum,
+    },
+    Append {
+        key: usize,
+        value: Datum,
+    },
+    Insert {
+        key: usize,
+        value: Datum,
+    },
+    Delete {
+        key: usize,
+        mark: Option<Datum>,
+    },
+    Range {
+        from: Bound,
+        to: Bound,
+        rows: Option<Vec<SketchRow>>,
+    },
+    PredicateRead {
+        predicate: Datum,
+        rows: Option<Vec<SketchRow>>,
+    },
+    PredicateWrite {
+        predicate: Datum,
+        change: Change,
+        row_count: Option<u64>,
+        keys: Option<Vec<usize>>,
+        is_returning: bool,
+    },
 }
 
 /// A row of an answer.

@@ -9,13 +9,15 @@
 //! O(n log w) for n operations and w writes of a key; about 30 bytes an operation at the peak.
 
 mod collect;
+mod predicates;
 mod timeline;
 
-use history::{History, KeyId, Op, OpId, Outcome, TxnId};
+use history::{History, KeyId, OpId, Outcome, TxnId};
 
 use super::plan::Readers;
 use crate::{Flaw, Place};
 use collect::Collected;
+use predicates::RowWrites;
 pub use timeline::{Span, Timeline};
 
 /// The node of the initial state.
@@ -99,8 +101,8 @@ impl Facts {
     /// The facts of a history.
     ///
     /// # Errors
-    /// If it has operations of which levels do not speak: predicates, recorded versions, lists that are not only
-    /// appended to, or initial values that may be one of several.
+    /// If it has operations of which levels do not speak: predicates whose effects on rows are not known, recorded
+    /// versions, lists that are not only appended to, or initial values that may be one of several.
     pub fn of(history: &History) -> Result<Self, Flaw> {
         Self::reading(history, &|_| true)
     }
@@ -108,11 +110,12 @@ impl Facts {
     /// The facts of a history with the reads of some transactions.
     fn reading(history: &History, reads: &dyn Fn(TxnId) -> bool) -> Result<Self, Flaw> {
         refuse(history)?;
+        let row_writes = RowWrites::of(history)?;
         let mut facts = Self::default();
         facts.number(history);
         let mut is_impossible = vec![false; facts.node_count()];
         loop {
-            let collected = Collected::of(history, &facts, &is_impossible, reads)?;
+            let collected = Collected::of(history, &facts, &row_writes, &is_impossible, reads)?;
             let is_open = |&&(node, _): &&(u32, OpId)| facts.is_unknown[node as usize];
             let dropped: Vec<u32> =
                 collected.unexplained.iter().filter(is_open).map(|&(node, _)| node).collect();
@@ -476,7 +479,7 @@ impl Facts {
     }
 
     /// The same without reads that may have come from several places.
-    pub(super) fn with_single_sources(&self) -> Self {
+    pub fn with_single_sources(&self) -> Self {
         let mut facts = self.clone();
         facts.reads.clear();
         facts.read_start.truncate(1);
@@ -539,16 +542,8 @@ fn transposed(node_count: usize, key_start: &[u32], writers: &[u32]) -> (Vec<u32
 }
 
 fn refuse(history: &History) -> Result<(), Flaw> {
-    if history.has_versions() {
-        return Err(Flaw::new(Place::Whole, "recorded versions are not supported at this level yet"));
-    }
-    if !history.has_predicates() {
-        return Ok(());
-    }
-    let is_predicate = |op: &Op<'_>| matches!(op, Op::PredicateRead(_) | Op::PredicateWrite(_));
-    let found = history.txns().flat_map(|txn| history.ops(txn)).find(|(_, op)| is_predicate(op));
-    match found {
-        Some((op, _)) => Err(Flaw::new(Place::Op(op), "predicates are not supported at this level yet")),
-        None => Ok(()),
+    match history.has_versions() {
+        true => Err(Flaw::new(Place::Whole, "recorded versions are not supported at this level yet")),
+        false => Ok(()),
     }
 }

@@ -41,6 +41,7 @@ pub fn small_history(facts: &Facts) -> Option<(SmallHistory, Vec<u32>)> {
         for read in facts.reads_of(node) {
             let object = keys.binary_search(&facts.reads()[read].key).ok()?;
             txn.reads.push((object, value(object, *facts.candidates(read).first()?)?));
+            txn.statements.push(facts.reads()[read].op.index());
         }
         // Keys that no transaction reads still make writers conflict: two objects of one key would not.
         for &key in facts.written(node) {

@@ -13,6 +13,8 @@ pub(crate) struct Dialect {
     pub for_update: Option<&'static str>,
     /// Whether an UPDATE can return the rows that it changed.
     pub update_returning: bool,
+    /// Whether an UPDATE marks the rows that it changed instead, so that a SELECT after it returns them.
+    pub marks_changes: bool,
     /// What makes an INSERT an update if the key exists.
     pub on_conflict: &'static str,
     /// What is put around a column to mean the value that the INSERT brought.
@@ -30,6 +32,11 @@ pub(crate) struct Dialect {
 }
 
 impl Dialect {
+    /// Whether tables can have columns that keep what the others held before the last update.
+    pub fn keeps_old(&self) -> bool {
+        self.update_returning || self.marks_changes
+    }
+
     /// Writes the mark of a parameter; the first is 1.
     pub fn placeholder(&self, text: &mut String, number: usize) {
         match self.numbers_parameters {
@@ -45,6 +52,7 @@ pub(crate) const SQLITE: Dialect = Dialect {
     numbers_parameters: false,
     for_update: None,
     update_returning: true,
+    marks_changes: false,
     on_conflict: " ON CONFLICT (\"k\") DO UPDATE SET",
     excluded: ("excluded.", ""),
     concat: ("", " || ", ""),
@@ -81,6 +89,7 @@ pub(crate) const MYSQL: Dialect = Dialect {
     numbers_parameters: false,
     for_update: Some(" FOR UPDATE"),
     update_returning: false,
+    marks_changes: true,
     on_conflict: " ON DUPLICATE KEY UPDATE",
     excluded: ("VALUES(", ")"),
     concat: ("CONCAT(", ", ", ")"),

@@ -2,7 +2,7 @@
 
 use history::Datum;
 
-use super::{Dialect, Query, Returns, Text, old};
+use super::{CHANGED_BY, Dialect, Query, Returns, Text, old};
 use crate::catalog::Shape;
 use crate::{ColumnType, Table};
 
@@ -31,9 +31,12 @@ pub(crate) fn create(table: &Table, dialect: &Dialect) -> String {
             ColumnType::Text => dialect.text,
         };
         text.push(", ").name(column).push(" ").push(kind).push(" NOT NULL");
-        if table.keeps_old && dialect.update_returning {
+        if table.keeps_old && dialect.keeps_old() {
             text.push(", ").name(&old(column)).push(" ").push(kind);
         }
+    }
+    if table.keeps_old && dialect.marks_changes {
+        text.push(", ").name(CHANGED_BY).push(" ").push(dialect.int);
     }
     text.push(")").push(dialect.table_options);
     text.text

@@ -82,7 +82,7 @@ fn ranges_and_predicates() {
     check(
         update,
         &POSTGRES,
-        r#"UPDATE "t" SET "v" = $1, "v_before" = "v", "n_before" = "n" WHERE (NOT ("n" % $2 = $3)) OR (("k" >= $4) AND ("n" IN ($5, $6))) OR (1 = 0) <- b 3 0 4 1 2"#,
+        r#"UPDATE "t" SET "v_before" = "v", "n_before" = "n", "v" = $1 WHERE (NOT ("n" % $2 = $3)) OR (("k" >= $4) AND ("n" IN ($5, $6))) OR (1 = 0) <- b 3 0 4 1 2"#,
     );
     let predicate = || Where::Compare("n".into(), Comparison::Less, 4.into());
     let update = || Statement::UpdateReturning {
@@ -93,10 +93,10 @@ fn ranges_and_predicates() {
     check(
         update(),
         &SQLITE,
-        r#"UPDATE "t" SET "v" = ?, "v_before" = "v", "n_before" = "n" WHERE "n" < ? RETURNING "k", "v_before", "n_before" <- b 4"#,
+        r#"UPDATE "t" SET "v_before" = "v", "n_before" = "n", "v" = ? WHERE "n" < ? RETURNING "k", "v_before", "n_before" <- b 4"#,
     );
     check(update(), &MYSQL, "refused: this database has no UPDATE ... RETURNING");
     let update =
         Statement::Update { table: t(), predicate: predicate(), set: vec![("v".into(), "b".into())] };
-    check(update, &MYSQL, "UPDATE `t` SET `v` = ? WHERE `n` < ? <- b 4");
+    check(update, &MYSQL, "UPDATE `t` SET `v_before` = `v`, `n_before` = `n`, `v` = ? WHERE `n` < ? <- b 4");
 }

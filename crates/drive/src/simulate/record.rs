@@ -194,6 +194,7 @@ impl Recorder {
                     change: Change::Set(Datum::row(vec![column])),
                     row_count: Some(rows.len() as u64),
                     keys,
+                    is_returning: false,
                 });
             }
         }

@@ -162,6 +162,12 @@ impl TxnLine {
         array(&mut self.bytes, &keys, |out, key| datum(out, key));
     }
 
+    /// The read by predicate before the last operation, a predicate write, is what the same statement returned.
+    pub fn set_returning(&mut self) {
+        self.begin_attribute("returned");
+        self.bytes.extend(b"true");
+    }
+
     /// The database refused the last operation: it did not happen.
     pub fn mark_failed(&mut self) {
         self.begin_attribute("f");

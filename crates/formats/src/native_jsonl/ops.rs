@@ -218,6 +218,7 @@ impl OpReader<'_, '_> {
             change,
             row_count: attributes.row_count,
             keys,
+            is_returning: attributes.is_returning,
         });
         self.apply(&attributes)
     }
@@ -266,10 +267,11 @@ impl OpReader<'_, '_> {
                 "f" if self.json.eat_word("true") => attributes.has_failed = true,
                 "rows" if counts_rows => attributes.row_count = Some(self.row_count()?),
                 "keys" if counts_rows => attributes.keys = Some(self.changed_keys()?),
+                "returned" if counts_rows && self.json.eat_word("true") => attributes.is_returning = true,
                 _ => {
                     return Err(self.json.error_at(
                         start,
-                        "one of the members t, v, \"f\":true, and rows and keys for pw and pd",
+                        "one of the members t, v, \"f\":true, and rows, keys and \"returned\":true for pw and pd",
                     ));
                 }
             }
@@ -310,6 +312,7 @@ struct Attributes {
     has_failed: bool,
     row_count: Option<u64>,
     keys: Option<Vec<KeyId>>,
+    is_returning: bool,
 }
 
 impl Json<'_> {

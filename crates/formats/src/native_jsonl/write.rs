@@ -233,6 +233,9 @@ fn write_op(history: &History, op: Op<'_>, line: &mut TxnLine) {
             if let Some(keys) = &write.keys {
                 line.set_changed_keys(keys.iter().map(|&key| key_of(key)));
             }
+            if write.is_returning {
+                line.set_returning();
+            }
         }
     }
 }

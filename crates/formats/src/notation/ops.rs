@@ -193,8 +193,10 @@ fn end_predicate_write(
         let count = cursor.digits().parse();
         row_count = Some(count.map_err(|_| start.error("how many rows were changed"))?);
     }
+    let is_returning = cursor.eat("<");
     let keys = if cursor.eat("~{") { Some(changed_keys(cursor, builder)?) } else { None };
-    builder.predicate_write(PredicateWrite { predicate: predicate.into(), change, row_count, keys });
+    let predicate = predicate.into();
+    builder.predicate_write(PredicateWrite { predicate, change, row_count, keys, is_returning });
     suffixes(cursor, builder)
 }
 

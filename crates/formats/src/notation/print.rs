@@ -187,6 +187,9 @@ impl Printer<'_> {
                 if let Some(count) = write.row_count {
                     self.put(format_args!("*{count}"));
                 }
+                if write.is_returning {
+                    self.line.push('<');
+                }
                 self.changed_keys(write.keys.as_deref());
             }
         }

@@ -54,8 +54,8 @@ impl Kept<'static> {
 pub(crate) fn part(history: &History, kept: &Kept<'_>) -> Option<Part> {
     let gone = Gone::of(history, kept)?;
     let (keeps_txn, keeps_op) = (kept.txn, kept.op);
-    let mut copy =
-        Copy { history, kept, gone: &gone, builder: Builder::new(), keys: BTreeMap::new(), scans: false };
+    let (builder, keys) = (Builder::new(), BTreeMap::new());
+    let mut copy = Copy { history, kept, gone: &gone, builder, keys, scans: false, keeps_read: false };
     let mut txns = Vec::new();
     for session in history.sessions() {
         let kept: Vec<TxnId> = history.session_txns(session).filter(|&txn| keeps_txn(txn)).collect();
@@ -172,6 +172,8 @@ struct Copy<'h> {
     keys: BTreeMap<KeyId, KeyId>,
     /// Whether a range or a predicate stayed.
     scans: bool,
+    /// Whether the last read by predicate stayed.
+    keeps_read: bool,
 }
 
 impl Copy<'_> {
@@ -256,6 +258,7 @@ impl Copy<'_> {
     }
 
     fn predicate_read(&mut self, read: &PredicateRead) {
+        self.keeps_read = false;
         let Some(rows) = &read.rows else { return };
         let rows: Vec<Row> = rows.iter().copied().filter(|row| (self.kept.key)(row.key)).collect();
         let lost = |row: &Row| self.gone.written.contains(&(row.key, row.value));
@@ -265,6 +268,7 @@ impl Copy<'_> {
         }
         let rows = Some(self.rows(&rows));
         self.scans = true;
+        self.keeps_read = true;
         self.builder.predicate_read(PredicateRead { rows, ..read.clone() });
     }
 
@@ -276,7 +280,9 @@ impl Copy<'_> {
         let all_kept = (0..self.history.keys().len() as u32).map(KeyId).all(is_kept);
         let row_count = write.row_count.filter(|_| all_kept);
         self.scans = true;
-        self.builder.predicate_write(PredicateWrite { keys, row_count, ..write.clone() });
+        // The read that belongs to it may be left out.
+        let is_returning = write.is_returning && self.keeps_read;
+        self.builder.predicate_write(PredicateWrite { keys, row_count, is_returning, ..write.clone() });
     }
 
     fn rows(&mut self, rows: &[Row]) -> Vec<Row> {

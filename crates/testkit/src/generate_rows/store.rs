@@ -82,8 +82,9 @@ impl RowClient {
         }
     }
 
-    /// The next operation, against the snapshot or against the store as it is now.
-    pub fn operate(&mut self, random: &mut Random, keys: &[Datum], now: Option<&State>) {
+    /// The next operation, against the snapshot or against the store as it is now. So many of a hundred writes by
+    /// predicate return the rows that they changed.
+    pub fn operate(&mut self, random: &mut Random, keys: &[Datum], now: Option<&State>, returning: usize) {
         let step = self.steps[self.at].clone();
         self.at += 1;
         let below = now.or(self.snapshot.as_ref()).expect("it has begun");
@@ -94,6 +95,15 @@ impl RowClient {
             && self.own[key].is_none()
         {
             op.version = random.percent(80).then_some(seen[key].version);
+        }
+        if let What::PredicateWrite { predicate, is_returning, .. } = &mut op.what
+            && returning > 0
+            && random.percent(returning)
+        {
+            *is_returning = true;
+            let matching = matching(keys, &seen, predicate).into_iter();
+            let rows = Some(matching.map(|key| row(key, &seen[key])).collect());
+            self.txn.ops.push(SketchOp::new(What::PredicateRead { predicate: predicate.clone(), rows }));
         }
         self.txn.ops.push(op);
     }
@@ -151,6 +161,7 @@ impl RowClient {
             change,
             row_count: random.percent(40).then_some(matching.len() as u64),
             keys: random.percent(20).then_some(matching),
+            is_returning: false,
         }
     }
 

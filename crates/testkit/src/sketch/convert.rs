@@ -119,13 +119,14 @@ fn build_op(builder: &mut Builder, keys: &[KeyId], op: &SketchOp) {
             let rows = build_rows(builder, keys, rows.as_deref());
             builder.predicate_read(PredicateRead { predicate: predicate.clone().into(), rows })
         }
-        What::PredicateWrite { predicate, change, row_count, keys: changed } => {
+        What::PredicateWrite { predicate, change, row_count, keys: changed, is_returning } => {
             let changed = changed.as_ref().map(|changed| changed.iter().map(|&key| keys[key]).collect());
             builder.predicate_write(PredicateWrite {
                 predicate: predicate.clone().into(),
                 change: change.clone(),
                 row_count: *row_count,
                 keys: changed,
+                is_returning: *is_returning,
             })
         }
     };
@@ -169,6 +170,7 @@ fn sketch_op(history: &History, id: OpId, op: Op<'_>) -> SketchOp {
             change: write.change.clone(),
             row_count: write.row_count,
             keys: write.keys.as_ref().map(|keys| keys.iter().map(|key| key.index()).collect()),
+            is_returning: write.is_returning,
         },
     };
     SketchOp { what, version: history.op_version(id) }

@@ -3,8 +3,11 @@
 //! Operations are sorted by key with one counting sort, and each key is gone through once. Of large histories some keys
 //! are sorted at a time: ten million operations would take 240 MB at once, and three more passes over them take 0.1 s.
 
-use history::{Bound, History, KeyId, Op, OpId, RangeRead, TxnId, ValueId};
+use std::collections::BTreeMap;
 
+use history::{Bound, History, KeyId, Op, OpId, PredicateRead, RangeRead, TxnId, ValueId};
+
+use super::predicates::{RowWrites, Scans};
 use super::{Facts, GROUP, INITIAL, NONE, Told};
 use crate::lists::Appenders;
 use crate::observe::{EverWritten, Held, Look};
@@ -24,6 +27,8 @@ enum Kind {
     Write(Held),
     Append(ValueId),
     List,
+    /// A write by predicate changed the row: it held something that matches.
+    Matched,
     /// A read returned the row where no state of the key explains it.
     Wrong,
 }
@@ -49,11 +54,13 @@ impl Collected {
     pub fn of(
         history: &History,
         facts: &Facts,
+        row_writes: &RowWrites,
         is_impossible: &[bool],
         reads: &dyn Fn(TxnId) -> bool,
     ) -> Result<Self, Flaw> {
         let sorted_keys = if history.has_ranges() { sorted_keys(history) } else { Vec::new() };
-        let source = TouchSource { history, facts, is_impossible, reads, sorted_keys };
+        let source = TouchSource { history, facts, row_writes, is_impossible, reads, sorted_keys };
+        let scans = source.scans();
         let (start, has_lists) = source.count();
         let lists = match has_lists {
             true => Some((Appenders::of(history)?, facts.nodes(history.txn_count()))),
@@ -68,7 +75,7 @@ impl Collected {
             group_start: vec![0],
             ..Self::default()
         };
-        let mut pass = KeyPass::new();
+        let mut pass = KeyPass::new(history, row_writes);
         let mut sorted = 0..0;
         let mut touches = Vec::new();
         for key in 0..history.keys().len() {
@@ -81,6 +88,9 @@ impl Collected {
             pass.run(KeyId::from_index(key), touches, &mut collected);
             let initial = initial_of(history, facts, &pass, ever_written.as_ref())?;
             pass.join(history, &mut collected, initial);
+            if !scans.is_empty() {
+                pass.join_scans(&scans, touches, initial, &mut collected);
+            }
             if let Some((appenders, nodes)) = &lists {
                 pass.join_lists(history, facts, appenders, nodes, is_impossible, &mut collected);
             }
@@ -112,6 +122,7 @@ fn keys_at_a_time(start: &[u32], first: usize) -> std::ops::Range<usize> {
 struct TouchSource<'a> {
     history: &'a History,
     facts: &'a Facts,
+    row_writes: &'a RowWrites,
     is_impossible: &'a [bool],
     reads: &'a dyn Fn(TxnId) -> bool,
     /// The keys in the order of what they are called, for ranges.
@@ -124,10 +135,26 @@ impl TouchSource<'_> {
         let nodes = 1..self.facts.node_count() as u32;
         for node in nodes.filter(|&node| !self.is_impossible[node as usize]) {
             let txn = self.facts.txn(node);
-            visit(self.history, &self.sorted_keys, txn, self.reads, |key, op, kind| {
-                touch(node, key, op, kind);
-            });
+            let rows = (self.sorted_keys.as_slice(), self.row_writes);
+            visit(self.history, rows, txn, self.reads, |key, op, kind| touch(node, key, op, kind));
         }
+    }
+
+    /// The statements that looked at rows by a predicate.
+    fn scans(&self) -> Scans<'_> {
+        let mut scans = Scans::default();
+        if !self.history.has_predicates() {
+            return scans;
+        }
+        let nodes = 1..self.facts.node_count() as u32;
+        for node in nodes.filter(|&node| !self.is_impossible[node as usize]) {
+            let txn = self.facts.txn(node);
+            if (self.reads)(txn) {
+                self.history.ops(txn).for_each(|(id, op)| scans.add(node, id, &op, self.row_writes));
+            }
+        }
+        scans.finish();
+        scans
     }
 
     /// For each key how many touches the keys before it have, and whether there are lists.
@@ -169,7 +196,7 @@ fn sorted_keys(history: &History) -> Vec<KeyId> {
 
 fn visit(
     history: &History,
-    sorted: &[KeyId],
+    (sorted, row_writes): (&[KeyId], &RowWrites),
     txn: TxnId,
     reads: &dyn Fn(TxnId) -> bool,
     mut touch: impl FnMut(KeyId, OpId, Kind),
@@ -189,6 +216,15 @@ fn visit(
             Op::Append { key, value } => touch(key, id, Kind::Append(value)),
             Op::ReadList { key, list: Some(_) } => touch(key, id, Kind::List),
             Op::RangeRead(range) => visit_range(history, sorted, id, range, &mut touch),
+            Op::PredicateRead(read) => visit_rows(history, id, read, &mut touch),
+            Op::PredicateWrite(write) => {
+                for &(key, held) in row_writes.left_by(id) {
+                    if reads && !write.is_returning {
+                        touch(key, id, Kind::Matched);
+                    }
+                    touch(key, id, Kind::Write(held));
+                }
+            }
             _ => {}
         }
     }
@@ -229,6 +265,22 @@ fn visit_range(
     }
 }
 
+/// A read by predicate is a read of each row that it returned; of the other keys see `KeyPass::join_scans`. No state of a
+/// key explains a row that is returned twice, or one that does not match.
+fn visit_rows(history: &History, op: OpId, read: &PredicateRead, touch: &mut impl FnMut(KeyId, OpId, Kind)) {
+    let (Some(rows), Ok(predicate)) = (&read.rows, read.predicate.meaning()) else { return };
+    let mut rows = rows.clone();
+    rows.sort_by_key(|row| row.key);
+    for (place, row) in rows.iter().enumerate() {
+        let is_repeated = place > 0 && rows[place - 1].key == row.key;
+        let (key, value) = (history.keys().original(row.key), history.values().original(row.value));
+        match !is_repeated && !row.is_dead && predicate.matches(key, &value) {
+            true => touch(row.key, op, Kind::Look(Look::Row(row.value))),
+            false => touch(row.key, op, Kind::Wrong),
+        }
+    }
+}
+
 /// A read of the key at hand that did not return an own write.
 #[derive(Clone, Copy)]
 struct Pending {
@@ -238,7 +290,9 @@ struct Pending {
 }
 
 /// The pass over one key.
-struct KeyPass {
+struct KeyPass<'h> {
+    history: &'h History,
+    row_writes: &'h RowWrites,
     key: KeyId,
     reads: Vec<Pending>,
     lists: Vec<(u32, OpId)>,
@@ -248,17 +302,22 @@ struct KeyPass {
     groups: Vec<(u32, u32)>,
     /// All writes that leave no row, with the initial state if it does, once made.
     absent: Option<u32>,
+    /// Writes by predicate that changed what another transaction left: (node, operation).
+    matched: Vec<(u32, OpId)>,
 }
 
-impl KeyPass {
-    fn new() -> Self {
+impl<'h> KeyPass<'h> {
+    fn new(history: &'h History, row_writes: &'h RowWrites) -> Self {
         Self {
+            history,
+            row_writes,
             key: KeyId(0),
             reads: Vec::new(),
             lists: Vec::new(),
             writes: Vec::new(),
             groups: Vec::new(),
             absent: None,
+            matched: Vec::new(),
         }
     }
 
@@ -270,6 +329,7 @@ impl KeyPass {
         self.writes.clear();
         self.groups.clear();
         self.absent = None;
+        self.matched.clear();
         let mut own: Option<(u32, Held)> = None;
         for touch in touches {
             let node = touch.node;
@@ -279,6 +339,11 @@ impl KeyPass {
                 Kind::Append(value) => self.write(&mut own, node, Held { value, is_dead: false }, collected),
                 Kind::List => self.lists.push((node, touch.op)),
                 Kind::Wrong => collected.unexplained.push((node, touch.op)),
+                Kind::Matched => match held {
+                    None => self.matched.push((node, touch.op)),
+                    Some(held) if self.is_match(touch.op, held) => {}
+                    Some(_) => collected.unexplained.push((node, touch.op)),
+                },
                 Kind::Look(look) => match held {
                     None => self.reads.push(Pending { node, op: touch.op, look }),
                     Some(held) if look.fits(held) => {}
@@ -390,6 +455,127 @@ impl KeyPass {
         Some(source)
     }
 
+    /// Whether the predicate of an operation matches what the key at hand holds.
+    fn is_match(&self, op: OpId, held: Held) -> bool {
+        let predicate = match self.history.op(op) {
+            Op::PredicateRead(read) => read.predicate.meaning(),
+            Op::PredicateWrite(write) => write.predicate.meaning(),
+            _ => return false,
+        };
+        predicate.is_ok_and(|meaning| self.row_writes.matches(self.history, meaning, self.key, held))
+    }
+
+    /// Finds the sources of reads that matched without showing the row, and of those that did not match.
+    fn join_scans(
+        &mut self,
+        scans: &Scans<'_>,
+        touches: &[Touch],
+        initial: Option<ValueId>,
+        collected: &mut Collected,
+    ) {
+        let initial = initial.map(Held::initially);
+        for (node, op) in std::mem::take(&mut self.matched) {
+            let source = self.scan_source(node, initial, |held| self.is_match(op, held), collected);
+            self.add_scan(node, op, source, collected);
+        }
+        let mut known: BTreeMap<Vec<Held>, Option<u32>> = BTreeMap::new();
+        for (number, contents) in self.matched_contents(scans, touches, initial) {
+            let scan = scans.get(number);
+            if scan.has_matched(self.key) {
+                continue;
+            }
+            if let Some(own) = own_before(touches, scan.node, scan.op) {
+                if contents.contains(&own) {
+                    collected.unexplained.push((scan.node, scan.op));
+                }
+                continue;
+            }
+            let writes_itself = self.writes.iter().any(|&(_, node, _)| node == scan.node);
+            let source = match known.get(&contents).filter(|_| !writes_itself) {
+                Some(&source) => source,
+                None => {
+                    let is_other = |held: Held| !contents.contains(&held);
+                    self.scan_source(scan.node, initial, is_other, collected)
+                }
+            };
+            if self.is_told(scan.node, initial, &contents) {
+                self.add_scan(scan.node, scan.op, source, collected);
+            }
+            if !writes_itself {
+                known.insert(contents, source);
+            }
+        }
+    }
+
+    /// The scans that some content of the key matches, each with these contents.
+    fn matched_contents(
+        &self,
+        scans: &Scans<'_>,
+        touches: &[Touch],
+        initial: Option<Held>,
+    ) -> Vec<(u32, Vec<Held>)> {
+        let written = touches.iter().filter_map(|touch| match touch.kind {
+            Kind::Write(held) => Some(held),
+            _ => None,
+        });
+        let mut contents: Vec<Held> = written.chain(initial).collect();
+        contents.sort_unstable();
+        contents.dedup();
+        let mut found: Vec<(u32, Held)> = Vec::new();
+        for &held in &contents {
+            let at = (self.history, self.row_writes);
+            scans.visit_matching(at, self.key, held, |number| found.push((number, held)));
+        }
+        found.sort_unstable();
+        let same = found.chunk_by(|(one, _), (other, _)| one == other);
+        same.map(|same| (same[0].0, same.iter().map(|&(_, held)| held).collect())).collect()
+    }
+
+    /// Whether another transaction, or the initial state, left one of these contents: otherwise that a row does not match
+    /// excludes nothing.
+    fn is_told(&self, reader: u32, initial: Option<Held>, contents: &[Held]) -> bool {
+        let is_left = |&(value, node, is_dead): &(ValueId, u32, bool)| {
+            node != reader && contents.contains(&Held { value, is_dead })
+        };
+        initial.is_some_and(|held| contents.contains(&held)) || self.writes.iter().any(is_left)
+    }
+
+    /// The nodes that left something that fits, as a source.
+    fn scan_source(
+        &self,
+        reader: u32,
+        initial: Option<Held>,
+        fits: impl Fn(Held) -> bool,
+        collected: &mut Collected,
+    ) -> Option<u32> {
+        let fitting = self
+            .writes
+            .iter()
+            .filter(|&&(value, node, is_dead)| node != reader && fits(Held { value, is_dead }));
+        let from_initial = initial.is_some_and(&fits).then_some(INITIAL);
+        let mut all: Vec<u32> = from_initial.into_iter().chain(fitting.map(|&(_, node, _)| node)).collect();
+        all.sort_unstable();
+        match all[..] {
+            [] => None,
+            [only] => Some(only),
+            _ => {
+                collected.candidates.extend(&all);
+                collected.group_start.push(collected.candidates.len() as u32);
+                Some(GROUP | (collected.group_start.len() as u32 - 2))
+            }
+        }
+    }
+
+    fn add_scan(&self, node: u32, op: OpId, source: Option<u32>, collected: &mut Collected) {
+        match source {
+            Some(source) => {
+                collected.read_count += 1;
+                collected.extra.push((op, self.key.0, source));
+            }
+            None => collected.unexplained.push((node, op)),
+        }
+    }
+
     /// Sources of list reads, and the order of writers that the lists show.
     fn join_lists(
         &mut self,
@@ -423,6 +609,17 @@ impl KeyPass {
         let writers = &collected.writers[*collected.key_start.last().expect("one more") as usize..];
         told.finish(writers, &mut collected.told);
     }
+}
+
+/// What a node itself had left in the key at hand before an operation.
+fn own_before(touches: &[Touch], node: u32, op: OpId) -> Option<Held> {
+    let end = touches.partition_point(|touch| (touch.node, touch.op) < (node, op));
+    let own = touches[..end].iter().rev().take_while(|touch| touch.node == node);
+    own.filter_map(|touch| match touch.kind {
+        Kind::Write(held) => Some(held),
+        _ => None,
+    })
+    .next()
 }
 
 /// The lists of a key that tell more than others: the longest that a committed transaction read, those that it does not
