@@ -304,6 +304,9 @@ impl Teller<'_> {
             Part::SessionOfSource => {
                 format!("{reader_name} read from a later transaction of the session of {writer_name}")
             }
+            Part::SeenBySource => {
+                format!("the session of a transaction that {reader_name} read from had read from it before")
+            }
             Part::Matrix(_) => "by the text of the level".to_owned(),
         }
     }

@@ -55,12 +55,27 @@ pub(crate) fn way(facts: &Facts, witness: &Witness, part: &Part, rival: u32, rea
                 way.reads.push(read as u32);
             }
         }
+        Part::SeenBySource => seen_by_source(facts, witness, rival, reader, &mut way),
         Part::Steps(steps) => steps_between(facts, witness, *steps, rival, reader, &mut way),
         Part::Matrix(rel) => {
             crate::core_of::take_apart(facts, witness, rel, rival, reader, &mut way);
         }
     }
     way
+}
+
+/// A source of the reader, and the last one of its session up to it that read from the rival.
+fn seen_by_source(facts: &Facts, witness: &Witness, rival: u32, reader: u32, way: &mut Way) {
+    for read in facts.reads_of(reader).filter(|&read| witness.source[read] != INITIAL) {
+        let source = witness.source[read];
+        let session = (facts.session_start(source)..=source).rev().filter(|&node| witness.has(node));
+        let mut seen = session.filter_map(|node| Some((node, read_from(facts, witness, rival, node)?)));
+        if let Some((node, first)) = seen.next() {
+            way.nodes.extend([source, node]);
+            way.reads.extend([read as u32, first]);
+            return;
+        }
+    }
 }
 
 /// The transaction that leads into the reader and does not stand before the writer: the one that stands last.

@@ -173,6 +173,7 @@ impl<'a> Judge<'a> {
                 }
                 Part::SeenInSession => self.seen_in_session(witness, of, &mut hits)?,
                 Part::SessionOfSource => self.session_of_source(witness, of, &mut hits)?,
+                Part::SeenBySource => self.seen_by_source(witness, of, &mut hits)?,
                 Part::Conflicts => self.conflicts(witness, of, &mut hits)?,
                 Part::Overwritten => self.overwritten(witness, of, &mut hits)?,
                 Part::Before { to_updates } => {

@@ -71,6 +71,8 @@ pub enum Part {
     SeenInSession,
     /// An earlier transaction in the session of one that something is read from.
     SessionOfSource,
+    /// A transaction that something was read from by a source, or by an earlier one of the source's session.
+    SeenBySource,
     /// An earlier writer of a key that the transaction writes too.
     Conflicts,
     /// Every earlier transaction; with the flag, only to transactions that write something.
@@ -190,6 +192,7 @@ impl Plan {
             rel if self.session.is_all() && is_joined(rel, Base::Session, Base::ReadsFrom) => {
                 Part::SessionOfSource
             }
+            rel if is_seen_by_source(rel) => Part::SeenBySource,
             rel if is_conflict_order(rel) => Part::Conflicts,
             rel if is_overwrites(rel) => {
                 // Who overwrites what it read has seen the last writer, so the other writers come before its source: the
@@ -235,9 +238,12 @@ impl Plan {
     /// Whether what is visible follows from the sources of reads alone, so that every order gives the same.
     pub fn is_static(&self) -> bool {
         self.parts.iter().all(|part| match part {
-            Part::Earlier | Part::Session | Part::ReadsFrom | Part::SeenInSession | Part::SessionOfSource => {
-                true
-            }
+            Part::Earlier
+            | Part::Session
+            | Part::ReadsFrom
+            | Part::SeenInSession
+            | Part::SessionOfSource
+            | Part::SeenBySource => true,
             Part::Conflicts
             | Part::Before { .. }
             | Part::Prefix { .. }
@@ -282,6 +288,18 @@ impl Plan {
 fn is_joined(rel: &Rel, first: Base, second: Base) -> bool {
     let Rel::Join(left, right) = rel else { return false };
     **left == Rel::Base(first) && **right == Rel::Base(second)
+}
+
+/// `reads_from ; session? ; reads_from`, however it is grouped.
+fn is_seen_by_source(rel: &Rel) -> bool {
+    let is_read = |rel: &Rel| *rel == Rel::Base(Base::ReadsFrom);
+    let is_session = |rel: &Rel| *rel == Rel::Base(Base::Session).optional();
+    let Rel::Join(left, right) = rel else { return false };
+    match (left.as_ref(), right.as_ref()) {
+        (Rel::Join(first, then), last) => is_read(first) && is_session(then) && is_read(last),
+        (first, Rel::Join(then, last)) => is_read(first) && is_session(then) && is_read(last),
+        _ => false,
+    }
 }
 
 /// `conflict & before`, either way round.

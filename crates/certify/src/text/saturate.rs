@@ -216,6 +216,10 @@ fn relation_of(part: &Part) -> Rel {
         Part::ReadsFrom | Part::Earlier => Rel::Base(Base::ReadsFrom),
         Part::SeenInSession => Rel::Base(Base::ReadsFrom).join(Rel::Base(Base::Session)),
         Part::SessionOfSource => Rel::Base(Base::Session).join(Rel::Base(Base::ReadsFrom)),
+        Part::SeenBySource => {
+            let read = || Rel::Base(Base::ReadsFrom);
+            read().join(Rel::Base(Base::Session).optional()).join(read())
+        }
         Part::Prefix { session, reads_from, conflicts } => {
             let leads = steps_of(*session, *reads_from, *conflicts);
             Rel::Base(Base::Before).optional().join(leads)
