@@ -95,18 +95,7 @@ impl SmallHistory {
         }
         let clock_skew = if history.clock() == Clock::Position { 0 } else { clock_skew };
         if rows::speaks_of(history)? {
-            if let Some(op) =
-                history.txns().find(|&txn| allows_uncommitted(txn)).and_then(|txn| history.ops(txn).next())
-            {
-                return Err(ConvertError::UnsupportedOp(op.0));
-            }
-            let txns: Vec<SmallTxn> = history.txns().map(|txn| blank_txn(history, txn)).collect();
-            let initial =
-                |key: usize| history.initial().value_of(KeyId::from_index(key)).map_or(0, |value| value.0);
-            let initial: Vec<Value> = (0..history.keys().len()).map(initial).collect();
-            let forms = rows::readings(history, &txns, limit)?.into_iter();
-            let reading = |txns| Self { txns, clock_skew, initial: initial.clone(), ..Self::default() };
-            return Ok(forms.map(reading).collect());
+            return Self::readings_of_rows(history, clock_skew, allows_uncommitted, limit);
         }
         let written = WrittenValues::of(history);
         let mut txns = history.txns().map(|txn| small_txn(history, txn)).collect::<Result<Vec<_>, _>>()?;
@@ -114,6 +103,24 @@ impl SmallHistory {
         let initial = initial_values(history, &txns, &written)?;
         let reading = |initial| Self { txns: txns.clone(), clock_skew, initial, ..Self::default() };
         Ok(initial.into_iter().map(reading).collect())
+    }
+
+    /// All small forms of a history with predicates, unless transactions may read what was never committed.
+    fn readings_of_rows(
+        history: &History,
+        clock_skew: i64,
+        allows_uncommitted: &dyn Fn(TxnId) -> bool,
+        limit: usize,
+    ) -> Result<Vec<Self>, ConvertError> {
+        if let Some(txn) = history.txns().find(|&txn| allows_uncommitted(txn)) {
+            return Err(ConvertError::UnsupportedOp(OpId(history.op_range(txn).start)));
+        }
+        let txns: Vec<SmallTxn> = history.txns().map(|txn| blank_txn(history, txn)).collect();
+        let value_of = |key: usize| history.initial().value_of(KeyId::from_index(key));
+        let initial: Vec<Value> =
+            (0..history.keys().len()).map(|key| value_of(key).map_or(0, |value| value.0)).collect();
+        let reading = |txns| Self { txns, clock_skew, initial: initial.clone(), ..Self::default() };
+        Ok(rows::readings(history, &txns, limit)?.into_iter().map(reading).collect())
     }
 
     /// A recorded history with the same sessions, reads and writes; each transaction reads before it writes. Session

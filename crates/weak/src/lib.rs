@@ -16,6 +16,7 @@ mod cycles;
 mod forced;
 mod guess;
 mod known;
+mod least;
 mod one_source;
 mod paths;
 mod sorted;
@@ -97,8 +98,9 @@ fn decide_near(facts: &Facts, plan: &Plan, options: &Options<'_>) -> Outcome {
             forced::Outcome::OrderMatters => {}
         }
     }
-    match guess::witness(facts, plan, &certain, options.priority) {
-        Some(witness) => Outcome::Holds(witness),
-        None => choices::decide(facts, plan, &certain, options),
+    if let Some(witness) = guess::witness(facts, plan, &certain, options.priority) {
+        return Outcome::Holds(witness);
     }
+    let least = if is_decided { None } else { least::decide(facts, plan, &certain, options) };
+    least.unwrap_or_else(|| choices::decide(facts, plan, &certain, options))
 }

@@ -172,7 +172,7 @@ impl<'a> Judge<'a> {
                     matrix::add_hits(self.facts, witness, &rows, of, &mut hits);
                 }
                 Part::SeenInSession => self.seen_in_session(witness, of, &mut hits)?,
-                Part::SessionOfSource => self.session_of_source(witness, of, &mut hits)?,
+                Part::SessionOfSource => self.session_of_source(witness, &suspects, of, &mut hits)?,
                 Part::SeenBySource => self.seen_by_source(witness, of, &mut hits)?,
                 Part::Conflicts => self.conflicts(witness, of, &mut hits)?,
                 Part::Overwritten => self.overwritten(witness, of, &mut hits)?,

@@ -6,7 +6,7 @@
 //! its statement returned the old rows, or changed none, or if the new rows do not depend on unknown old ones. Marks of
 //! deleted rows, lists and unknown initial values have no small form beside predicates.
 
-use history::{Datum, History, KeyId, Op, OpId, Outcome, PredicateWrite, TxnId, ValueId};
+use history::{Datum, History, KeyId, Op, OpId, Outcome, PredicateRead, PredicateWrite, TxnId, ValueId};
 
 use super::{ConvertError, UNEXPLAINABLE, write};
 use crate::small::{Object, SmallTxn, Value};
@@ -127,75 +127,98 @@ fn run(
     small: &mut SmallTxn,
     made: &mut Made,
 ) -> Result<Statements, ConvertError> {
-    small.reads.clear();
-    small.writes.clear();
-    let mut said = Vec::new();
+    let mut run = Run { history, small, made, said: Vec::new() };
     for (id, op) in history.ops(txn) {
-        let unsupported = || ConvertError::UnsupportedOp(id);
         match op {
             Op::Read { value: None, .. } => {}
-            Op::Read { key, value: Some(value) } => {
-                see(history, made, small, &mut said, (key.index(), id), Said::Is(value.0));
-            }
-            Op::Write { key, value } | Op::Insert { key, value } => write(small, key.index(), value.0),
-            Op::Delete { key, tombstone: None } => write(small, key.index(), ValueId::NIL.0),
-            Op::PredicateRead(read) => {
-                let Some(rows) = &read.rows else { continue };
-                read.predicate.meaning().map_err(|_| unsupported())?;
-                for object in 0..history.keys().len() {
-                    let mut own = rows.iter().filter(|row| row.key.index() == object);
-                    let what = match (own.next(), own.next()) {
-                        (None, _) => Said::Matches(id, false),
-                        (Some(row), None) if is_answer(history, id, row) => Said::Is(row.value.0),
-                        _ => Said::Is(UNEXPLAINABLE),
-                    };
-                    see(history, made, small, &mut said, (object, id), what);
-                }
-            }
-            Op::PredicateWrite(change) => {
-                change.predicate.meaning().map_err(|_| unsupported())?;
-                let old = old_rows(history, small, id, change).ok_or_else(unsupported)?;
-                let is_count = change.row_count.is_none_or(|count| count == old.len() as u64);
-                let mut keys: Vec<usize> = change.keys.iter().flatten().map(|key| key.index()).collect();
-                keys.sort_unstable();
-                let is_keys = change.keys.is_none() || keys.iter().eq(old.keys_sorted().iter());
-                if !is_count || !is_keys || old.has_repeated() {
-                    return Err(unsupported());
-                }
-                if !change.is_returning {
-                    for object in 0..history.keys().len() {
-                        let is_old = old.0.iter().any(|&(of, _)| of == object);
-                        see(history, made, small, &mut said, (object, id), Said::Matches(id, is_old));
-                    }
-                }
-                for (object, value) in old.0 {
-                    let row = value.map_or(Datum::Nil, |value| made.datum(history, value));
-                    let new = made.value(history, change.change.apply(&row));
-                    write(small, object, new);
-                }
-            }
-            _ => return Err(unsupported()),
+            Op::Read { key, value: Some(value) } => run.see(key.index(), id, Said::Is(value.0)),
+            Op::Write { key, value } | Op::Insert { key, value } => write(run.small, key.index(), value.0),
+            Op::Delete { key, tombstone: None } => write(run.small, key.index(), ValueId::NIL.0),
+            Op::PredicateRead(read) => run.read_rows(id, read)?,
+            Op::PredicateWrite(change) => run.change_rows(id, change)?,
+            _ => return Err(ConvertError::UnsupportedOp(id)),
         }
     }
-    Ok(said)
+    Ok(run.said)
+}
+
+/// A transaction that is run.
+struct Run<'r> {
+    history: &'r History,
+    small: &'r mut SmallTxn,
+    made: &'r mut Made,
+    said: Statements,
+}
+
+impl Run<'_> {
+    fn read_rows(&mut self, id: OpId, read: &PredicateRead) -> Result<(), ConvertError> {
+        let Some(rows) = &read.rows else { return Ok(()) };
+        read.predicate.meaning().map_err(|_| ConvertError::UnsupportedOp(id))?;
+        for object in 0..self.history.keys().len() {
+            let mut own = rows.iter().filter(|row| row.key.index() == object);
+            let what = match (own.next(), own.next()) {
+                (None, _) => Said::Matches(id, false),
+                (Some(row), None) if is_answer(self.history, id, row) => Said::Is(row.value.0),
+                _ => Said::Is(UNEXPLAINABLE),
+            };
+            self.see(object, id, what);
+        }
+        Ok(())
+    }
+
+    fn change_rows(&mut self, id: OpId, change: &PredicateWrite) -> Result<(), ConvertError> {
+        let unsupported = || ConvertError::UnsupportedOp(id);
+        change.predicate.meaning().map_err(|_| unsupported())?;
+        let old = old_rows(self.history, self.small, id, change).ok_or_else(unsupported)?;
+        if !old.is_as_reported(change) {
+            return Err(unsupported());
+        }
+        if !change.is_returning {
+            for object in 0..self.history.keys().len() {
+                let is_old = old.0.iter().any(|&(of, _)| of == object);
+                self.see(object, id, Said::Matches(id, is_old));
+            }
+        }
+        for (object, value) in old.0 {
+            let row = value.map_or(Datum::Nil, |value| self.made.datum(self.history, value));
+            let new = self.made.value(self.history, change.change.apply(&row));
+            write(self.small, object, new);
+        }
+        Ok(())
+    }
+
+    /// What a statement says of an object: of an own write it is right or not, of anything else a read.
+    fn see(&mut self, object: Object, id: OpId, what: Said) {
+        let Some(own) = self.small.written(object) else {
+            return self.said.push((object, what, id.index()));
+        };
+        let is_right = match what {
+            Said::Is(value) => value == own,
+            Said::Matches(op, wanted) => {
+                matches(self.history, op, object, &self.made.datum(self.history, own)) == wanted
+            }
+        };
+        if !is_right {
+            self.said.push((object, Said::Is(UNEXPLAINABLE), id.index()));
+        }
+    }
 }
 
 /// The objects that a write by predicate changed, with what they held where that matters and is known.
 struct OldRows(Vec<(Object, Option<Value>)>);
 
 impl OldRows {
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    fn keys_sorted(&self) -> Vec<usize> {
-        let mut keys: Vec<usize> = self.0.iter().map(|&(object, _)| object).collect();
-        keys.sort_unstable();
-        keys
-    }
-
-    fn has_repeated(&self) -> bool {
-        self.keys_sorted().windows(2).any(|pair| pair[0] == pair[1])
+    /// Whether each object is there once, and the count and the keys that were reported are those of the objects.
+    fn is_as_reported(&self, write: &PredicateWrite) -> bool {
+        let mut objects: Vec<Object> = self.0.iter().map(|&(object, _)| object).collect();
+        objects.sort_unstable();
+        let is_reported = write.keys.as_ref().is_none_or(|keys| {
+            let mut keys: Vec<Object> = keys.iter().map(|key| key.index()).collect();
+            keys.sort_unstable();
+            keys == objects
+        });
+        let is_counted = write.row_count.is_none_or(|count| count == objects.len() as u64);
+        is_reported && is_counted && objects.windows(2).all(|pair| pair[0] != pair[1])
     }
 }
 
@@ -220,25 +243,6 @@ fn old_rows(history: &History, small: &SmallTxn, id: OpId, write: &PredicateWrit
 
 fn is_answer(history: &History, op: OpId, row: &history::Row) -> bool {
     !row.is_dead && matches(history, op, row.key.index(), &history.values().original(row.value))
-}
-
-/// What a statement says of an object: of an own write it is right or not, of anything else a read.
-fn see(
-    history: &History,
-    made: &Made,
-    small: &SmallTxn,
-    said: &mut Statements,
-    (object, id): (Object, OpId),
-    what: Said,
-) {
-    let Some(own) = small.written(object) else { return said.push((object, what, id.index())) };
-    let is_right = match what {
-        Said::Is(value) => value == own,
-        Said::Matches(op, wanted) => matches(history, op, object, &made.datum(history, own)) == wanted,
-    };
-    if !is_right {
-        said.push((object, Said::Is(UNEXPLAINABLE), id.index()));
-    }
 }
 
 /// Whether the small forms of a history are made here; an operation that none of them speaks of.

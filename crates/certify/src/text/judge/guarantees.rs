@@ -3,7 +3,7 @@
 //! A transaction sees the sources of earlier transactions of its session (monotonic reads): session by session, with the
 //! last of these sources in the order for each key that they write, O(reads times keys of a source). A transaction sees
 //! what the sessions of its sources wrote before them (monotonic writes): the last such writer of a key is found in the
-//! writers of the key, which are sorted by session, O(reads times sources, log writers each).
+//! writers of the key, which are sorted by session, O(suspect reads times sources, log writers each).
 //!
 //! A transaction sees what its sources, and the sessions of these before them, had read (writes follow reads): as for
 //! monotonic reads, and what is known at a source is met with the reads of all that read from it, O(reads times sources
@@ -11,6 +11,7 @@
 //!
 //! As matrices of all pairs they ended at 32,767 transactions.
 
+use super::suspects::Suspects;
 use super::{Hit, Judge, Of, Stopped, Witness};
 use crate::text::facts::INITIAL;
 
@@ -99,18 +100,21 @@ impl Judge<'_> {
     pub(super) fn session_of_source(
         &self,
         witness: &Witness,
+        suspects: &Suspects,
         (part, readers): Of<'_>,
         hits: &mut Vec<Hit>,
     ) -> Result<(), Stopped> {
         let (facts, position) = (self.facts, &witness.position);
         let mut sources: Vec<u32> = Vec::new();
-        for node in self.readers(witness, readers) {
+        let all = suspects.reads(facts, witness, readers);
+        for same in all.chunk_by(|(one, _), (other, _)| one == other) {
+            let node = same[0].0;
             self.ask(node as usize)?;
             sources.clear();
             sources.extend(facts.reads_of(node).map(|read| witness.source[read]));
             sources.sort_unstable();
             sources.dedup();
-            for read in facts.reads_of(node) {
+            for read in same.iter().map(|&(_, read)| read as usize) {
                 let writers = facts.writers(facts.reads()[read].key);
                 let from = position[witness.source[read] as usize];
                 for &source in sources.iter().filter(|&&source| position[source as usize] > from) {

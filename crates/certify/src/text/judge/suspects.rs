@@ -31,7 +31,7 @@ const FEW_WRITERS: usize = 16;
 /// Whether only suspects can have hits by this part.
 pub(super) fn asks_suspects(part: &Part) -> bool {
     match part {
-        Part::Earlier | Part::Session | Part::ReadsFrom => true,
+        Part::Earlier | Part::Session | Part::ReadsFrom | Part::SessionOfSource => true,
         Part::Steps(steps) => steps.has_clocks(),
         _ => false,
     }
@@ -77,6 +77,20 @@ impl Suspects {
         nodes.sort_unstable();
         nodes.dedup();
         nodes
+    }
+
+    /// (reader, read) for all reads that can have a hit by a part that counts for these readers; those of a reader stand
+    /// together.
+    pub(super) fn reads(&self, facts: &Facts, witness: &Witness, readers: &Mask) -> Vec<(u32, u32)> {
+        if self.has_inversion {
+            let nodes = (1..facts.node_count() as u32).filter(|&node| witness.has(node));
+            let nodes = nodes.filter(|&node| facts.is_in(node, readers));
+            return nodes
+                .flat_map(|node| facts.reads_of(node).map(move |read| (node, read as u32)))
+                .collect();
+        }
+        let suspects = self.all.iter().filter(|suspect| facts.is_in(suspect.reader, readers));
+        suspects.map(|suspect| (suspect.reader, suspect.read)).collect()
     }
 
     /// The hits by what stands earlier in the session: of each suspect the last writer; nothing if it takes long to find
