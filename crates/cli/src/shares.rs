@@ -109,3 +109,30 @@ impl Monitor for Shares<'_> {
         *self.end() = self.time.filter(|_| is_now).map(|time| time.max(self.elapsed() + LEAST));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use isoscope::{Check, Limits};
+
+    use super::*;
+    use crate::progress::Progress;
+
+    /// The time of the others is over at once; the promised text is decided after it.
+    #[test]
+    fn a_promise_that_is_a_text_does_not_end_with_the_others() {
+        let (limits, progress) = (Limits::start(None, None).unwrap(), Progress::start("checking"));
+        let watched = Watched::new(&limits, &progress);
+        let first = [LevelId::ReadCommitted];
+        let shares = Shares::of_run(&watched, &first, Some("pl-2"), Some(Duration::ZERO));
+        assert_eq!(shares.reached(), None);
+        let history = isoscope::parse("a: w(x)=1\nb: r(x)=1\n").unwrap();
+        let report = Check::new(&history).level(LevelId::ReadCommitted).run().unwrap();
+        report.answers.iter().for_each(|answer| shares.answered(answer));
+        assert!(shares.time_left().is_some());
+        std::thread::sleep(LEAST);
+        shares.stage("checking causal");
+        assert_eq!(shares.reached(), Some(Limit::Time));
+        shares.stage("checking pl-2");
+        assert_eq!(shares.reached(), None);
+    }
+}
