@@ -355,9 +355,11 @@ pub(crate) fn has_lists_under_prefix(history: &History, level: &Level) -> bool {
 }
 
 fn first_list_under_prefix(history: &History, level: &Level) -> Option<OpId> {
+    if level.core != crate::Core::Prefix {
+        return None;
+    }
     let is_of_list = |op: &Op<'_>| matches!(op, Op::ReadList { list: Some(_), .. } | Op::Append { .. });
-    let mut live = live_ops(history).filter(|_| level.core == crate::Core::Prefix);
-    live.find(|(.., op)| is_of_list(op)).map(|(_, id, _)| id)
+    live_ops(history).find(|(.., op)| is_of_list(op)).map(|(_, id, _)| id)
 }
 
 /// Every value that anybody wrote to a key, committed or not, final or not.

@@ -55,7 +55,7 @@ fn may_mix_kinds(history: &History) -> bool {
         || history.has_versions()
         || history.has_ranges()
         || history.initial().default == InitialDefault::UnknownButOne
-        || live_ops(history).any(|(.., op)| is_of_list(&op))
+        || history.has_lists() && live_ops(history).any(|(.., op)| is_of_list(&op))
 }
 
 /// Replays operation by operation with the store that knows every kind.
@@ -268,7 +268,7 @@ struct Replay<'a> {
 impl<'a> Replay<'a> {
     fn new(history: &'a History, level: &'a Level, places: &'a Places) -> Result<Self, Flaw> {
         let is_of_list = |op: &Op<'_>| matches!(op, Op::Append { .. } | Op::ReadList { .. });
-        let has_lists = live_ops(history).any(|(.., op)| is_of_list(&op));
+        let has_lists = history.has_lists() && live_ops(history).any(|(.., op)| is_of_list(&op));
         let store = Store::new(history, has_lists)?;
         Ok(Self {
             history,

@@ -21,6 +21,8 @@ pub struct Shares<'w> {
     /// The level that is decided before the time of the others starts, if there is one.
     judged: Option<LevelId>,
     is_judged: AtomicBool,
+    /// The judged level, if it is one that is decided from its text after all others.
+    text: Option<&'static str>,
     /// How long the others may take together.
     time: Option<Duration>,
     /// When the levels that are decided now must have ended, since the start of the check.
@@ -32,19 +34,27 @@ impl<'w> Shares<'w> {
     /// count.
     pub fn of_all(watched: &'w Watched<'w>, time: Option<Duration>) -> Self {
         let end = time.map(|time| watched.elapsed() + time);
-        Self { watched, judged: None, is_judged: AtomicBool::new(true), time, end: Mutex::new(end) }
+        let is_judged = AtomicBool::new(true);
+        Self { watched, judged: None, is_judged, text: None, time, end: Mutex::new(end) }
     }
 
     /// For a run: the judged level is the last of those that are decided first. A level before it, which settles it where
     /// it holds, gets as much time as all others, and some seconds at least. The others must have ended so long after the
     /// check began, but get a moment in any case. Without a judged level all are judged, and only the user's limits count.
-    pub fn of_run(watched: &'w Watched<'w>, first: &[LevelId], time: Option<Duration>) -> Self {
+    /// A judged level that is given by its text comes last, since the answers of the others help it, and has no end either.
+    pub fn of_run(
+        watched: &'w Watched<'w>,
+        first: &[LevelId],
+        text: Option<&'static str>,
+        time: Option<Duration>,
+    ) -> Self {
         const LEAST_BEFORE: Duration = Duration::from_secs(3);
         let judged = first.last().copied();
         let time = time.filter(|_| judged.is_some());
         let before = time.filter(|_| first.len() > 1);
         let end = before.map(|time| watched.elapsed() + time.max(LEAST_BEFORE));
-        Self { watched, judged, is_judged: AtomicBool::new(judged.is_none()), time, end: Mutex::new(end) }
+        let is_judged = AtomicBool::new(judged.is_none());
+        Self { watched, judged, is_judged, text, time, end: Mutex::new(end) }
     }
 
     fn end(&self) -> std::sync::MutexGuard<'_, Option<Duration>> {
@@ -83,6 +93,9 @@ impl Monitor for Shares<'_> {
 
     fn stage(&self, name: &str) {
         self.watched.stage(name);
+        if self.text.is_some_and(|text| name.strip_prefix("checking ") == Some(text)) {
+            *self.end() = None;
+        }
     }
 
     fn answered(&self, answer: &Answer) {
@@ -94,5 +107,32 @@ impl Monitor for Shares<'_> {
         self.is_judged.store(is_now, Ordering::Relaxed);
         // The judged level itself has no end.
         *self.end() = self.time.filter(|_| is_now).map(|time| time.max(self.elapsed() + LEAST));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use isoscope::{Check, Limits};
+
+    use super::*;
+    use crate::progress::Progress;
+
+    /// The time of the others is over at once; the promised text is decided after it.
+    #[test]
+    fn a_promise_that_is_a_text_does_not_end_with_the_others() {
+        let (limits, progress) = (Limits::start(None, None).unwrap(), Progress::start("checking"));
+        let watched = Watched::new(&limits, &progress);
+        let first = [LevelId::ReadCommitted];
+        let shares = Shares::of_run(&watched, &first, Some("pl-2"), Some(Duration::ZERO));
+        assert_eq!(shares.reached(), None);
+        let history = isoscope::parse("a: w(x)=1\nb: r(x)=1\n").unwrap();
+        let report = Check::new(&history).level(LevelId::ReadCommitted).run().unwrap();
+        report.answers.iter().for_each(|answer| shares.answered(answer));
+        assert!(shares.time_left().is_some());
+        std::thread::sleep(LEAST);
+        shares.stage("checking causal");
+        assert_eq!(shares.reached(), Some(Limit::Time));
+        shares.stage("checking pl-2");
+        assert_eq!(shares.reached(), None);
     }
 }

@@ -186,3 +186,87 @@ fn a_version_from_before_the_window_is_not_called_invented() {
     assert!(said.contains("neither the last settled version nor written since"), "{said}");
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+/// The header, the sessions and the transactions of a recording of which the first part was moved away.
+#[test]
+fn a_recording_is_followed_through_its_rotation() {
+    let folder = folder("rotated");
+    let file = folder.join("r.jsonl");
+    let lines: Vec<&str> = STALE.lines().collect();
+    std::fs::write(&file, lines[..5].join("\n") + "\n").unwrap();
+    let follower = isoscope().arg("watch").arg(&file).arg("--json").stdout(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    std::fs::rename(&file, folder.join("r.jsonl.1")).unwrap();
+    let again = [&lines[..1], &lines[2..4], &lines[5..]].concat();
+    std::fs::write(folder.join("new"), again.join("\n") + "\n").unwrap();
+    std::fs::rename(folder.join("new"), &file).unwrap();
+    let watched = follower.wait_with_output().unwrap();
+    assert_eq!(watched.status.code(), Some(1), "{}", text(&watched));
+    assert!(text(&watched).contains("\"transactions\":3"), "{}", text(&watched));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Two stale reads of different keys are two violations.
+#[test]
+fn it_keeps_going_and_reports_distinct_violations() {
+    let folder = folder("going");
+    let file = folder.join("r.jsonl");
+    let second: Vec<String> = STALE
+        .lines()
+        .filter(|line| line.contains("\"s\""))
+        .zip([[21, 22, 23, 24], [25, 26, 27, 28], [29, 30, 31, 32]])
+        .map(|(line, times)| (line.replace("\"x\"", "\"y\""), times))
+        .map(|(line, times)| format!("{}\"t\":{times:?}}}", line.split("\"t\"").next().unwrap()))
+        .collect();
+    let first: Vec<&str> = STALE.lines().take(7).collect();
+    let all = format!(
+        "{}\n{{\"before\":20}}\n{}\n{{\"before\":40}}\n{{\"recording\":\"closed\"}}\n",
+        first.join("\n"),
+        second.join("\n")
+    );
+    std::fs::write(&file, all).unwrap();
+    let watched =
+        isoscope().arg("watch").arg(&file).args(["--keep-going", "--json", "--batch", "3"]).output().unwrap();
+    let said = text(&watched);
+    assert_eq!(watched.status.code(), Some(1), "{said}");
+    let violations = said.lines().filter(|line| line.contains("\"event\":\"violation\"")).count();
+    assert_eq!(violations, 2, "{said}");
+    let end = said.lines().find(|line| line.contains("\"event\":\"end\"")).unwrap_or_default();
+    assert!(end.contains("\"violations\":2"), "{said}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn metrics_are_served_while_it_waits() {
+    use std::io::{BufRead, BufReader, Read};
+    let folder = folder("metrics");
+    let file = folder.join("r.jsonl");
+    let lines: Vec<&str> = STALE.lines().take(6).collect();
+    std::fs::write(&file, lines.join("\n") + "\n").unwrap();
+    let mut watch = isoscope()
+        .arg("watch")
+        .arg(&file)
+        .args(["--metrics", "0"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let said = BufReader::new(watch.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let address = said.into_iter().find_map(|line| {
+        let after = line.split_once("http://")?.1.to_owned();
+        Some(after.split_once("/metrics")?.0.to_owned())
+    });
+    let address = address.expect("it says where");
+    let scraped = (0..100).find_map(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let mut stream = std::net::TcpStream::connect(&address).ok()?;
+        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        answer.contains("isoscope_transactions_total 2").then_some(answer)
+    });
+    watch.kill().unwrap();
+    watch.wait().unwrap();
+    assert!(scraped.unwrap_or_default().contains("isoscope_held_transactions"));
+    std::fs::remove_dir_all(folder).unwrap();
+}

@@ -38,7 +38,16 @@ impl InitialState {
     }
 
     /// The initial value of a key, or `None` if it is unknown.
+    #[inline]
     pub fn value_of(&self, key: KeyId) -> Option<ValueId> {
+        // Where every key is recorded, each is at its own place.
+        match self.recorded.get(key.index()) {
+            Some(&(recorded, value)) if recorded == key => Some(value),
+            _ => self.find(key),
+        }
+    }
+
+    fn find(&self, key: KeyId) -> Option<ValueId> {
         if let Ok(place) = self.recorded.binary_search_by_key(&key, |&(key, _)| key) {
             return Some(self.recorded[place].1);
         }

@@ -268,6 +268,13 @@ impl History {
         !self.side.ranges.is_empty()
     }
 
+    /// Whether any operation, also one that failed, reads or appends to a list.
+    pub fn has_lists(&self) -> bool {
+        let is_of_list =
+            |kind: &OpKind| matches!(kind, OpKind::ReadList | OpKind::ReadListUnknown | OpKind::Append);
+        self.ops.kind.iter().any(is_of_list)
+    }
+
     /// Whether any delete left a mark, or a read returned one: a mark may be there from the beginning.
     pub fn has_marks(&self) -> bool {
         let ranges = self.side.ranges.iter().map(|range| &range.rows);

@@ -32,7 +32,8 @@ use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::watch::{Frontier, Refused, Window};
+use ::watch::{Built, Frontier, Known, Refused, Window};
+use certify::{Certificate, Node};
 use formats::native_jsonl::{Batch, LineReader};
 use history::{Clock, Datum, History, Outcome, TxnId};
 use index::Index;
@@ -359,14 +360,13 @@ impl Watcher {
         while let Some(window) = &mut self.window {
             let built = window.build(false);
             let index = Index::of(&built.history);
+            let known = window.observe(&built, &index);
+            if let Some(order) = self.guess(&built.history, known.as_ref()) {
+                return self.settle(&built, known, &order);
+            }
             let Some(answer) = self.ask(&built.history, Some(&index), self.followed)? else { return Ok(()) };
-            let Some(window) = &mut self.window else { return Ok(()) };
             match answer.decision {
-                Decision::Holds => {
-                    window.settle(&built, &index);
-                    self.note_holding();
-                    return Ok(());
-                }
+                Decision::Holds => return self.settle(&built, known, explanation(&answer)),
                 Decision::Undecided(Obstacle::Limit(Limit::Interrupt)) => return Ok(()),
                 Decision::Undecided(_) => {
                     let reason = answer.reason().unwrap_or_default();
@@ -382,6 +382,31 @@ impl Watcher {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// An order that explains a window, if one is guessed and the checker accepts it: then no engine has to look for one.
+    fn guess(&self, history: &History, known: Option<&Known<'_>>) -> Option<Vec<Node>> {
+        let level = self.followed.engine()?.with_clock_skew(self.skew);
+        let holds = Certificate::Holds { order: known?.guess()?, committed_unknown: Vec::new() };
+        certify::check(history, &level, &holds).ok()?;
+        match holds {
+            Certificate::Holds { order, .. } => Some(order),
+            _ => None,
+        }
+    }
+
+    /// Forgets what is settled in a window that holds.
+    fn settle(
+        &mut self,
+        built: &Built,
+        known: Option<Known<'_>>,
+        explanation: &[Node],
+    ) -> Result<(), WatchError> {
+        if let Some(window) = &mut self.window {
+            window.settle(built, known, explanation);
+        }
+        self.note_holding();
         Ok(())
     }
 
@@ -541,6 +566,14 @@ impl Watcher {
             Err(Error::NeedsTimes { .. }) => Ok(None),
             Err(error) => Err(WatchError::Check(error)),
         }
+    }
+}
+
+/// The order of events by which a level holds.
+fn explanation(answer: &Answer) -> &[Node] {
+    match &answer.certificate {
+        Some((_, Certificate::Holds { order, .. })) => order,
+        _ => &[],
     }
 }
 

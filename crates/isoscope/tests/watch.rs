@@ -73,7 +73,7 @@ fn follow(history: &History, level: LevelId, batch: usize, patience: u64, skew: 
         let is_from_the_future = || {
             !level.needs_times() && decision(&prefix, LevelId::StrictSerializable, skew) == Decision::Violated
         };
-        if is_violated && expected == Decision::Holds && is_from_the_future() {
+        if is_violated && expected != Decision::Violated && is_from_the_future() {
             tally.from_the_future += 1;
             return;
         }

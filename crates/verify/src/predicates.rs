@@ -7,7 +7,8 @@
 //!
 //! Before that the transactions are run on the rows (`rows.rs`), which mostly explains a history that holds. If it does
 //! not, it says which rows are in doubt, and where rows are many only these are decided about: if they contradict
-//! themselves, so does the history, and if not, the order that explains them is tried on all rows.
+//! themselves, so does the history, and if not, the order that explains them is tried on all rows. Rows that two
+//! transactions saw and overwrote crosswise (`skew`) come before those.
 //!
 //! A recording that tells which rows a write changed leaves nothing open, and a right guess is one run of the engine;
 //! the worst case is exponential in the effects that contradict each other.
@@ -16,6 +17,7 @@ mod basis;
 mod cases;
 mod guess;
 mod serial;
+mod skew;
 
 use certify::{Certificate, Level};
 use history::{History, KeyId, OpId};
@@ -57,7 +59,8 @@ pub(crate) fn decide(
         rows::RowsEnd::Explained(certificate) => Verdict::Holds(certificate),
         rows::RowsEnd::Limit(limit) => Verdict::Undecided(limit),
         rows::RowsEnd::InDoubt(keys) => {
-            let mut answer = match question.ask_alone() {
+            let violated = question.ask_alone().or_else(|| question.ask_suspects());
+            let mut answer = match violated {
                 Some(answer) => answer,
                 None => question.refine(keys)?,
             };
@@ -88,10 +91,20 @@ impl Question<'_> {
         matches!(answer.verdict, Verdict::Violated(_)).then_some(answer)
     }
 
+    /// Whether two transactions contradict the level by the rows that each saw and the other one overwrote.
+    fn ask_suspects(&self) -> Option<Verified> {
+        if !self.options.stages.rows || self.is_asked_whole() {
+            return None;
+        }
+        let suspects = skew::suspects(self.history, self.level.core);
+        let mut answers = suspects.iter().filter_map(|keys| self.decide_about(Some(keys)).ok());
+        answers.find(|answer| matches!(answer.verdict, Verdict::Violated(_)))
+    }
+
     /// Decides about the keys in doubt. If those can be explained, the order that does so is tried on all rows; the rows
     /// that do not fit are in doubt from then on.
     fn refine(&self, mut keys: Vec<KeyId>) -> Result<Verified, Unsupported> {
-        let mut is_partial = !(self.options.stages.whole && RowEffects::are_few(self.history));
+        let mut is_partial = !self.is_asked_whole();
         loop {
             if let Some(limit) = (self.options.limit)() {
                 return Ok(Verified { verdict: Verdict::Undecided(limit), stats: Stats::default() });
@@ -120,6 +133,11 @@ impl Question<'_> {
             // Only how many rows were changed is wrong: that is about all keys.
             is_partial = keys.len() > known;
         }
+    }
+
+    /// Whether rows are few enough to decide about all of them at once.
+    fn is_asked_whole(&self) -> bool {
+        self.options.stages.whole && RowEffects::are_few(self.history)
     }
 
     fn decide_about(&self, keys: Option<&Vec<KeyId>>) -> Result<Verified, Unsupported> {

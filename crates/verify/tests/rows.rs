@@ -179,3 +179,27 @@ fn two_sights_of_a_row_contradict_each_other_however_many_rows_there_are() {
         }
     }
 }
+
+/// Two transactions saw both rows, and each changed one of them: the contradiction is about these rows alone.
+#[test]
+fn rows_that_were_overwritten_crosswise_are_asked_about_first() {
+    let mut text: String = (0..40).map(|key| format!("init x{key}={{\"v\": {key}}}\n")).collect();
+    let rows: Vec<String> = (0..40).map(|key| format!("x{key}={{\"v\": {key}}}")).collect();
+    for (session, key) in [("a", 3), ("b", 17)] {
+        let _ = writeln!(
+            text,
+            "{session}: p(v < 50)={{{}}} pw(v = {key})={{\"v\": {}}}~{{x{key}}}",
+            rows.join(" "),
+            key + 100
+        );
+    }
+    let history = formats::notation::parse(&text).expect("the notation is right");
+    let stages = Stages { whole: false, ..Stages::default() };
+    let (holds, certificate) = engine(&history, &Level::SERIALIZABLE, stages).expect("it is decided");
+    assert!(!holds);
+    certify::check(&history, &Level::SERIALIZABLE, &certificate).expect("it is a contradiction");
+    let Certificate::Violated { keys: Some(keys), .. } = &certificate else { panic!("{certificate:?}") };
+    assert_eq!(keys.iter().map(|key| key.0).collect::<Vec<_>>(), [3, 17]);
+    let (holds, _) = engine(&history, &Level::SNAPSHOT_ISOLATION, stages).expect("it is decided");
+    assert!(holds);
+}

@@ -27,9 +27,13 @@ pub(crate) struct Fates {
 
 impl Fates {
     pub fn of(graph: &Graph<'_>, inside: &Inside) -> Self {
-        let tied = tied_components(graph, inside);
+        let last = open_last_writers(graph, inside);
+        let component = if last.is_empty() { Vec::new() } else { graph.components(inside) };
+        let tied: FxHashSet<u32> =
+            last.iter().map(|&txn| component[graph.events.commit(txn) as usize]).collect();
         let is_inside = |event: u32| !inside.is_outside[event as usize];
-        let is_tied = |event: u32| is_inside(event) && tied.contains(&inside.component[event as usize]);
+        let is_tied =
+            |event: u32| !tied.is_empty() && is_inside(event) && tied.contains(&component[event as usize]);
         let fate = |txn: u32| {
             let (begin, commit) = (graph.events.begin(txn), graph.events.commit(txn));
             match (graph.is_node(txn) && is_inside(begin), is_inside(commit)) {
@@ -43,7 +47,9 @@ impl Fates {
         };
         let all: Vec<Fate> = (0..graph.parts.len() as u32).map(fate).collect();
         let mut fates = Self { all, loosened: 0 };
-        fates.loosened = fates.count_lost_ties(graph);
+        if !tied.is_empty() {
+            fates.loosened = fates.count_lost_ties(graph);
+        }
         fates
     }
 
@@ -53,7 +59,8 @@ impl Fates {
 
     /// Whether a tied transaction's version of a key may be the last one.
     pub fn keeps_write(&self, graph: &Graph<'_>, txn: u32, key: KeyId) -> bool {
-        !graph.writers(key).any(|other| self.is(other, Fate::Forgotten) && graph.is_earlier(txn, other))
+        let mut writers = graph.writers(key).iter();
+        !writers.any(|&other| self.is(other, Fate::Forgotten) && graph.is_earlier(txn, other))
     }
 
     /// Whether all sources of a tied transaction's read stay.
@@ -64,9 +71,8 @@ impl Fates {
             Source::Initial => false,
             Source::Txn(source) => stays(source),
             Source::Open => {
-                let writers: Vec<u32> = graph.writers(key).collect();
                 let reader = graph.index.reads()[read].txn.0;
-                let mut candidates = graph.candidates(read, reader, &writers);
+                let mut candidates = graph.candidates(read, reader, graph.writers(key));
                 candidates.all(|source| matches!(source, Source::Txn(source) if stays(source)))
             }
         }
@@ -75,9 +81,9 @@ impl Fates {
     /// Choices of tied transactions that are not kept.
     fn count_lost_ties(&self, graph: &Graph<'_>) -> u64 {
         let mut lost = 0;
-        for key in 0..graph.history.keys().len() {
-            let key = KeyId::from_index(key);
-            let tied: Vec<u32> = graph.writers(key).filter(|&txn| self.is(txn, Fate::Tied)).collect();
+        for key in graph.busy() {
+            let writers = graph.writers(key).iter().copied();
+            let tied: Vec<u32> = writers.filter(|&txn| self.is(txn, Fate::Tied)).collect();
             lost += pairs(&tied).filter(|&(&one, &other)| self.loses_order(graph, one, other, key)).count()
                 as u64;
         }
@@ -156,21 +162,20 @@ impl Fates {
     }
 }
 
-/// The components in which the last version of a key is not known.
-fn tied_components(graph: &Graph<'_>, inside: &Inside) -> FxHashSet<u32> {
-    let mut tied = FxHashSet::default();
-    for key in 0..graph.history.keys().len() {
-        let commits = graph.writers(KeyId::from_index(key));
-        let settled: Vec<u32> =
-            commits.filter(|&txn| !inside.is_outside[graph.events.commit(txn) as usize]).collect();
-        if settled.len() < 2 {
-            continue;
-        }
-        let is_last = |&&txn: &&u32| !settled.iter().any(|&other| graph.is_earlier(txn, other));
-        let last: Vec<u32> = settled.iter().filter(is_last).copied().collect();
-        if last.len() > 1 {
-            tied.extend(last.iter().map(|&txn| inside.component[graph.events.commit(txn) as usize]));
+/// The settled writers of keys whose last version is not known, each of which may have left it.
+fn open_last_writers(graph: &Graph<'_>, inside: &Inside) -> Vec<u32> {
+    let mut open = Vec::new();
+    let mut settled: Vec<u32> = Vec::new();
+    for key in graph.busy() {
+        let commits = graph.writers(key).iter().copied();
+        settled.clear();
+        settled.extend(commits.filter(|&txn| !inside.is_outside[graph.events.commit(txn) as usize]));
+        let first = open.len();
+        let is_last = |&txn: &u32| !settled.iter().any(|&other| graph.is_earlier(txn, other));
+        open.extend(settled.iter().copied().filter(is_last));
+        if open.len() < first + 2 {
+            open.truncate(first);
         }
     }
-    tied
+    open
 }

@@ -36,10 +36,13 @@ impl Frontier {
     pub fn record(&mut self, session: u32, times: &TxnTimes) {
         let Some(last) = times.recorded().last() else { return };
         match self.ends.get_mut(session as usize) {
-            Some(end) => *end = Some(end.map_or(last.time, |end| end.max(last.time))),
+            Some(end) => {
+                // Only the session that was last of all can move the least end.
+                self.is_stale |= end.is_none() || *end == self.least;
+                *end = (*end).max(Some(last.time));
+            }
             None => self.is_unannounced = true,
         }
-        self.is_stale = true;
     }
 
     /// The recorder says that all transactions that began before this moment are recorded.
@@ -82,8 +85,8 @@ impl Frontier {
             return None;
         }
         if std::mem::take(&mut self.is_stale) {
-            let all: Option<Vec<i64>> = self.ends.iter().copied().collect();
-            self.least = all.and_then(|ends| ends.into_iter().min());
+            // A session without an end is less than all others.
+            self.least = self.ends.iter().copied().min().flatten();
         }
         let of_sessions = self.least.filter(|_| self.mark.is_none() && !self.is_unannounced);
         self.mark.max(of_sessions)

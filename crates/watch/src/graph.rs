@@ -5,14 +5,18 @@
 //! What is not known stays possible in either direction. Events into which no possible edge leads from outside can be
 //! moved to the front of every explanation ([`Graph::inside`]): they are settled.
 //!
-//! A pass of the closure costs the edges times a row of bits; passes end when they add nothing, or after a few, which
-//! only leaves more open.
+//! A pass of the closure costs the edges times a band of bits; passes end when they add nothing, or after a few, which
+//! only leaves more open. Known edges are true in every explanation, so the order by which the window was explained follows
+//! them all: it is the order in which the closure visits the nodes, and no pass has to sort them. Keys with one writer
+//! and no open read leave nothing open; all others are *busy*, and only these are looked at in each pass.
 
+use certify::Node;
 use history::{History, KeyId, TxnId};
 use index::{Index, SourceClass};
 
 use crate::bits::Reach;
 use crate::events::{Events, Moments};
+use crate::lists::{Edges, Lists, components, topological};
 
 /// What a transaction of the window is in the graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,50 +49,124 @@ pub(crate) struct Graph<'a> {
     pub history: &'a History,
     pub index: &'a Index,
     pub events: Events,
-    pub parts: &'a [Part],
+    pub parts: Vec<Part>,
     pub moments: Vec<Moments>,
     pub sources: Vec<Source>,
     reads_of_key: Lists,
+    /// For each key the transactions that certainly wrote it.
+    writers_of_key: Lists,
+    /// Keys with several writers, or with a read whose source is open.
+    busy: Vec<u32>,
     edges: Vec<(u32, u32)>,
+    /// The first edges, those that were observed, by where they begin.
+    observed: Lists,
+    observed_count: usize,
     /// How many nodes there are; those after the events are moments.
     nodes: u32,
+    /// All nodes in an order that follows the edges, and the place of each in it.
+    order: Vec<u32>,
+    places: Vec<u32>,
     pub reach: Reach,
 }
 
 impl<'a> Graph<'a> {
-    /// The graph; `None` if it has a cycle, so that nothing in it is settled.
-    pub fn new(history: &'a History, index: &'a Index, events: Events, parts: &'a [Part]) -> Option<Self> {
+    /// What is observed, before anything is derived from it.
+    pub fn observe(history: &'a History, index: &'a Index, events: Events, parts: Vec<Part>) -> Self {
         let moments: Vec<Moments> =
             history.txns().map(|txn| Moments::of(&history.times(txn), history.outcome(txn))).collect();
-        let reads = index.reads().iter().enumerate().map(|(number, read)| (read.key.0, number as u32));
-        let reads_of_key = Lists::of(history.keys().len(), reads.collect());
+        let keys = history.keys().len();
+        let reads = index.reads().iter().zip(0u32..).map(|(read, number)| (read.key.0, number));
+        let writers = (0..keys as u32).flat_map(|key| {
+            let writes = index.writes_to(KeyId(key)).iter();
+            writes.map(move |&write| (key, index.writer(write).0))
+        });
+        let is_node = |txn: u32| matches!(parts[txn as usize], Part::Node { .. });
         let mut graph = Self {
             history,
             index,
             events,
-            parts,
             moments,
             sources: vec![Source::Open; index.reads().len()],
-            reads_of_key,
+            reads_of_key: Lists::of(keys, reads),
+            writers_of_key: Lists::of(keys, writers.filter(|&(_, writer)| is_node(writer))),
+            busy: Vec::new(),
             edges: Vec::new(),
+            observed: Lists::default(),
+            observed_count: 0,
             nodes: history.txn_count() as u32 * events.per_txn,
+            order: Vec::new(),
+            places: Vec::new(),
             reach: Reach::default(),
+            parts,
         };
-        graph.observe();
-        let event_count = history.txn_count() as u32 * events.per_txn;
-        let plays_a_part = (0..event_count).map(|event| graph.is_node(event / events.per_txn));
-        graph.reach = Reach::new(plays_a_part, graph.nodes - event_count);
+        graph.observe_edges();
+        graph.find_busy();
+        graph
+    }
+
+    /// Derives what follows; false if the graph has a cycle, so that nothing in it is settled. The explanation is an order
+    /// of events that explains the history; if there is none at hand, it is empty.
+    pub fn saturate(&mut self, explanation: &[Node]) -> bool {
+        self.follow_explanation(explanation);
+        let mut checked = 0;
         for _ in 0..MOST_PASSES {
-            if !graph.close() {
-                return None;
+            if !self.close(&mut checked) {
+                return false;
             }
-            let before = graph.edges.len();
-            graph.saturate();
-            if graph.edges.len() == before {
-                break;
+            self.derive();
+            if self.edges.len() == checked {
+                return true;
             }
         }
-        graph.close().then_some(graph)
+        self.close(&mut checked)
+    }
+
+    /// How many events there are; the nodes after them are moments.
+    pub fn event_count(&self) -> u32 {
+        self.parts.len() as u32 * self.events.per_txn
+    }
+
+    /// The edges that were observed, by where they begin.
+    pub fn observed(&self) -> &Lists {
+        &self.observed
+    }
+
+    /// For each node how many observed edges lead to it.
+    pub fn degrees(&self) -> Vec<u32> {
+        let mut degrees = vec![0; self.nodes as usize];
+        self.edges[..self.observed_count].iter().for_each(|&(_, to)| degrees[to as usize] += 1);
+        degrees
+    }
+
+    /// The order of all nodes: each event at its place in the explanation, and a moment behind the last event that leads
+    /// to it.
+    fn follow_explanation(&mut self, explanation: &[Node]) {
+        let event_count = self.event_count();
+        let mut after = vec![0u32; self.nodes as usize];
+        for (place, node) in explanation.iter().enumerate() {
+            after[node.0 as usize] = place as u32;
+        }
+        // Edges along a line of time come in its order.
+        for &(from, to) in self.edges.iter().filter(|&&(_, to)| to >= event_count) {
+            after[to as usize] = after[to as usize].max(after[from as usize]);
+        }
+        let moments = (event_count..self.nodes).map(|moment| (after[moment as usize], moment));
+        let moments = Lists::of(explanation.len().max(1), moments);
+        for (place, node) in explanation.iter().enumerate() {
+            if self.is_node(node.0 / self.events.per_txn) {
+                self.order.push(node.0);
+            }
+            self.order.extend_from_slice(moments.get(place as u32));
+        }
+        self.note_places();
+    }
+
+    fn note_places(&mut self) {
+        self.places.clear();
+        self.places.resize(self.nodes as usize, u32::MAX);
+        for (place, &node) in self.order.iter().enumerate() {
+            self.places[node as usize] = place as u32;
+        }
     }
 
     pub fn is_node(&self, txn: u32) -> bool {
@@ -96,9 +174,25 @@ impl<'a> Graph<'a> {
     }
 
     /// The transactions that certainly wrote a key.
-    pub fn writers(&self, key: KeyId) -> impl Iterator<Item = u32> + Clone + '_ {
-        let writes = self.index.writes_to(key).iter();
-        writes.map(|&write| self.index.writer(write).0).filter(|&txn| self.is_node(txn))
+    #[inline]
+    pub fn writers(&self, key: KeyId) -> &[u32] {
+        self.writers_of_key.get(key.0)
+    }
+
+    /// Keys with several writers, or with a read whose source is open: all others leave nothing open.
+    pub fn busy(&self) -> impl Iterator<Item = KeyId> + '_ {
+        self.busy.iter().copied().map(KeyId)
+    }
+
+    fn find_busy(&mut self) {
+        let is_open = |&read: &u32| {
+            let reader = self.index.reads()[read as usize].txn.0;
+            self.sources[read as usize] == Source::Open && self.is_node(reader)
+        };
+        let is_busy = |&key: &u32| {
+            self.writers_of_key.get(key).len() > 1 || self.reads_of_key.get(key).iter().any(is_open)
+        };
+        self.busy = (0..self.history.keys().len() as u32).filter(is_busy).collect();
     }
 
     /// Whether the version of one writer is known to be before that of the other.
@@ -115,7 +209,7 @@ impl<'a> Graph<'a> {
     }
 
     /// Edges of sessions, of transactions, of real time and of reads with one source.
-    fn observe(&mut self) {
+    fn observe_edges(&mut self) {
         let events = self.events;
         for session in self.history.sessions() {
             let mut last = None;
@@ -133,9 +227,11 @@ impl<'a> Graph<'a> {
         }
         let timed = (0..self.parts.len() as u32).filter(|&txn| self.is_node(txn));
         let timed: Vec<_> = timed.map(|txn| (txn, self.moments[txn as usize])).collect();
+        let (first, event_count) = (self.edges.len(), self.nodes);
         for line in events.lines(&timed) {
             self.nodes = line.add_to(&mut self.edges, self.nodes, events.skew);
         }
+        self.reach = Reach::new(events, (event_count, self.nodes), &timed, &self.edges[first..]);
         for number in 0..self.sources.len() {
             let read = self.index.reads()[number];
             if !self.is_node(read.txn.0) {
@@ -145,11 +241,10 @@ impl<'a> Graph<'a> {
             match self.index.source_class(number) {
                 SourceClass::Initial if is_initial => {
                     self.sources[number] = Source::Initial;
-                    for writer in
-                        self.writers(read.key).filter(|&writer| writer != read.txn.0).collect::<Vec<_>>()
-                    {
-                        self.edges.push((events.begin(read.txn.0), events.commit(writer)));
-                    }
+                    let others =
+                        self.writers_of_key.get(read.key.0).iter().filter(|&&other| other != read.txn.0);
+                    let overwritten = |&other: &u32| (events.begin(read.txn.0), events.commit(other));
+                    self.edges.extend(others.map(overwritten));
                 }
                 SourceClass::Write(write) if !is_initial && self.is_node(self.index.writer(write).0) => {
                     let writer = self.index.writer(write).0;
@@ -159,18 +254,27 @@ impl<'a> Graph<'a> {
                 _ => {}
             }
         }
+        self.observed_count = self.edges.len();
+        self.observed = Lists::of(self.nodes as usize, self.edges.iter().copied());
     }
 
-    /// Which events each node reaches; false if the edges have a cycle.
-    fn close(&mut self) -> bool {
-        let out = Lists::of(self.nodes as usize, self.edges.clone());
-        let Some(order) = topological(&out, &self.edges) else { return false };
-        let events = (self.history.txn_count() as u32) * self.events.per_txn;
+    /// Which events each node reaches; false if the edges have a cycle. `checked` counts the edges that the order is known
+    /// to follow.
+    fn close(&mut self, checked: &mut usize) -> bool {
+        let is_against = |&(from, to): &(u32, u32)| self.places[from as usize] >= self.places[to as usize];
+        if self.edges[*checked..].iter().any(is_against) {
+            let Some(order) = topological(self.nodes as usize, &self.edges) else { return false };
+            self.order = order;
+            self.note_places();
+        }
+        *checked = self.edges.len();
+        let added = Lists::of(self.nodes as usize, self.edges[self.observed_count..].iter().copied());
+        let event_count = self.event_count();
         self.reach.clear();
-        for &node in order.iter().rev() {
-            for &next in out.get(node) {
+        for &node in self.order.iter().rev() {
+            for &next in self.observed.get(node).iter().chain(added.get(node)) {
                 self.reach.join(node, next);
-                if next < events {
+                if next < event_count {
                     self.reach.set(node, next);
                 }
             }
@@ -178,23 +282,26 @@ impl<'a> Graph<'a> {
         true
     }
 
-    fn saturate(&mut self) {
-        for key in 0..self.history.keys().len() {
-            let writers: Vec<u32> = self.writers(KeyId(key as u32)).collect();
+    /// One pass over the busy keys.
+    fn derive(&mut self) {
+        let (busy, all_writers) = (std::mem::take(&mut self.busy), std::mem::take(&mut self.writers_of_key));
+        for &key in &busy {
+            let writers = all_writers.get(key);
             if writers.is_empty() {
                 continue;
             }
             if self.events.per_txn == 2 {
-                self.separate(&writers);
+                self.separate(writers);
             }
-            for place in 0..self.reads_of_key.get(key as u32).len() {
-                let read = self.reads_of_key.get(key as u32)[place] as usize;
+            for place in 0..self.reads_of_key.get(key).len() {
+                let read = self.reads_of_key.get(key)[place] as usize;
                 let reader = self.index.reads()[read].txn.0;
                 if self.is_node(reader) {
-                    self.follow(read, reader, &writers);
+                    self.follow(read, reader, writers);
                 }
             }
         }
+        (self.busy, self.writers_of_key) = (busy, all_writers);
     }
 
     /// Writers of a key do not overlap: one that began before the other committed, committed before the other began.
@@ -273,16 +380,16 @@ impl<'a> Graph<'a> {
     fn possible(&self) -> Vec<(u32, u32)> {
         let mut edges = Vec::new();
         let events = self.events;
-        for key in 0..self.history.keys().len() {
-            let writers: Vec<u32> = self.writers(KeyId(key as u32)).collect();
-            for (&one, &other) in pairs(&writers) {
+        for key in self.busy() {
+            let writers = self.writers(key);
+            for (&one, &other) in pairs(writers) {
                 if !self.is_earlier(one, other) && !self.is_earlier(other, one) {
                     edges.push((events.commit(one), events.begin(other)));
                     edges.push((events.commit(other), events.begin(one)));
                 }
             }
-            for &read in self.reads_of_key.get(key as u32) {
-                self.possible_of_read(read as usize, &writers, &mut edges);
+            for &read in self.reads_of_key.get(key.0) {
+                self.possible_of_read(read as usize, writers, &mut edges);
             }
         }
         let doubts = (0..self.parts.len() as u32).filter(|&txn| self.parts[txn as usize] == Part::Doubt);
@@ -332,7 +439,10 @@ impl<'a> Graph<'a> {
         for write in self.index.writes_of(id) {
             let key = self.index.writes()[write].key;
             edges.extend(
-                self.writers(key).filter(|&txn| may_follow(txn)).map(|txn| (commit, events.begin(txn))),
+                self.writers(key)
+                    .iter()
+                    .filter(|&&txn| may_follow(txn))
+                    .map(|&txn| (commit, events.begin(txn))),
             );
             let reads =
                 self.reads_of_key.get(key.0).iter().map(|&read| self.index.reads()[read as usize].txn.0);
@@ -340,7 +450,8 @@ impl<'a> Graph<'a> {
         }
         for read in self.index.reads_of(id) {
             let writers = self.writers(self.index.reads()[read].key);
-            edges.extend(writers.filter(|&txn| may_follow(txn)).map(|txn| (begin, events.commit(txn))));
+            let writers = writers.iter().filter(|&&txn| may_follow(txn));
+            edges.extend(writers.map(|&txn| (begin, events.commit(txn))));
         }
         let later = self.history.session_txns(self.history.session_of(id)).filter(|&txn| txn > id);
         edges.extend(later.filter(|txn| self.is_node(txn.0)).map(|txn| (commit, events.begin(txn.0))));
@@ -353,11 +464,11 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The events that are settled, and for each of them the number of its component among possible edges.
+    /// The events that are settled.
     pub fn inside(&self) -> Inside {
-        let mut edges = self.possible();
-        edges.extend_from_slice(&self.edges);
-        let out = Lists::of(self.nodes as usize, edges);
+        let mut added = self.possible();
+        added.extend_from_slice(&self.edges[self.observed_count..]);
+        let added = Lists::of(self.nodes as usize, added.iter().copied());
         let mut is_outside = vec![false; self.nodes as usize];
         let mut found: Vec<u32> = Vec::new();
         for (txn, part) in self.parts.iter().enumerate() {
@@ -372,128 +483,24 @@ impl<'a> Graph<'a> {
                 }
             }
         }
-        while let Some(node) = found.pop() {
-            for &next in out.get(node) {
-                if !std::mem::replace(&mut is_outside[next as usize], true) {
-                    found.push(next);
-                }
-            }
-        }
-        let component = components(&out, &is_outside);
-        Inside { is_outside, component }
+        Edges(&self.observed, &added).spread(&mut is_outside, found);
+        Inside { is_outside, added }
+    }
+
+    /// For each settled event the number of its component among possible edges.
+    pub fn components(&self, inside: &Inside) -> Vec<u32> {
+        components(&Edges(&self.observed, &inside.added), &inside.is_outside)
     }
 }
 
 /// The settled events.
 pub(crate) struct Inside {
     pub is_outside: Vec<bool>,
-    /// For each node that is not outside, its strongly connected component.
-    pub component: Vec<u32>,
+    /// Every edge that was not observed: those that follow, and those that there may be.
+    added: Lists,
 }
 
 /// All pairs of two different places.
 pub(crate) fn pairs(all: &[u32]) -> impl Iterator<Item = (&u32, &u32)> {
     all.iter().enumerate().flat_map(|(place, one)| all[place + 1..].iter().map(move |other| (one, other)))
-}
-
-/// A list for each number, one after the other.
-pub(crate) struct Lists {
-    start: Vec<u32>,
-    items: Vec<u32>,
-}
-
-impl Lists {
-    /// From pairs of a number below `count` and an item; the items of a number stay in their order.
-    pub fn of(count: usize, pairs: Vec<(u32, u32)>) -> Self {
-        let mut start = vec![0u32; count + 1];
-        for &(number, _) in &pairs {
-            start[number as usize + 1] += 1;
-        }
-        for number in 0..count {
-            start[number + 1] += start[number];
-        }
-        let mut next = start.clone();
-        let mut items = vec![0; pairs.len()];
-        for (number, item) in pairs {
-            items[next[number as usize] as usize] = item;
-            next[number as usize] += 1;
-        }
-        Self { start, items }
-    }
-
-    #[inline]
-    pub fn get(&self, number: u32) -> &[u32] {
-        &self.items[self.start[number as usize] as usize..self.start[number as usize + 1] as usize]
-    }
-
-    fn len(&self) -> usize {
-        self.start.len() - 1
-    }
-}
-
-/// An order of all nodes that follows the edges; `None` if there is a cycle.
-fn topological(out: &Lists, edges: &[(u32, u32)]) -> Option<Vec<u32>> {
-    let mut missing = vec![0u32; out.len()];
-    edges.iter().for_each(|&(_, to)| missing[to as usize] += 1);
-    let mut order: Vec<u32> = (0..out.len() as u32).filter(|&node| missing[node as usize] == 0).collect();
-    let mut place = 0;
-    while let Some(&node) = order.get(place) {
-        place += 1;
-        for &next in out.get(node) {
-            missing[next as usize] -= 1;
-            if missing[next as usize] == 0 {
-                order.push(next);
-            }
-        }
-    }
-    (order.len() == out.len()).then_some(order)
-}
-
-/// Strongly connected components of the nodes that are not left out, by Tarjan's algorithm without recursion.
-fn components(out: &Lists, is_left_out: &[bool]) -> Vec<u32> {
-    const NONE: u32 = u32::MAX;
-    let count = out.len();
-    let (mut number, mut low, mut component) = (vec![NONE; count], vec![0u32; count], vec![NONE; count]);
-    let (mut stack, mut calls): (Vec<u32>, Vec<(u32, u32)>) = (Vec::new(), Vec::new());
-    let (mut next_number, mut next_component) = (0, 0);
-    for root in (0..count as u32).filter(|&node| !is_left_out[node as usize]) {
-        if number[root as usize] != NONE {
-            continue;
-        }
-        calls.push((root, 0));
-        while let Some(&(node, place)) = calls.last() {
-            let at = node as usize;
-            if place == 0 {
-                (number[at], low[at]) = (next_number, next_number);
-                next_number += 1;
-                stack.push(node);
-            }
-            let next = out.get(node)[place as usize..].iter().position(|&to| !is_left_out[to as usize]);
-            if let Some(offset) = next {
-                let to = out.get(node)[place as usize + offset];
-                let top = calls.len() - 1;
-                calls[top].1 = place + offset as u32 + 1;
-                if number[to as usize] == NONE {
-                    calls.push((to, 0));
-                } else if component[to as usize] == NONE {
-                    low[at] = low[at].min(number[to as usize]);
-                }
-                continue;
-            }
-            calls.pop();
-            if let Some(&(parent, _)) = calls.last() {
-                low[parent as usize] = low[parent as usize].min(low[at]);
-            }
-            if low[at] == number[at] {
-                while let Some(member) = stack.pop() {
-                    component[member as usize] = next_component;
-                    if member == node {
-                        break;
-                    }
-                }
-                next_component += 1;
-            }
-        }
-    }
-    component
 }

@@ -12,6 +12,8 @@ mod events;
 mod fates;
 mod frontier;
 mod graph;
+mod guess;
+mod lists;
 mod row;
 mod settle;
 mod state;
@@ -20,5 +22,6 @@ mod window;
 
 pub use frontier::Frontier;
 pub use row::{Kind, Operation, Row};
+pub use settle::Known;
 pub use tail::{Next, Source};
 pub use window::{Built, Refused, Settled, Window};

@@ -13,12 +13,14 @@
 //! What these cannot keep is counted ([`Window::loosened`]): the rest then allows more than the whole, so a violation
 //! stays one, and only `holds` is no longer exact.
 
+use certify::Node;
 use history::{Datum, KeyId, Outcome, TxnId, TxnTimes};
 use index::Index;
 use rustc_hash::FxHashSet;
 
 use crate::fates::{Fate, Fates};
 use crate::graph::{Graph, Part};
+use crate::guess;
 use crate::row::{Kind, Operation, Row};
 use crate::window::{Built, Settled, Window};
 
@@ -28,34 +30,55 @@ pub(crate) const ORDER_KEY: &str = "isoscope/order";
 /// So many transactions are looked at together; the matrix of their events then takes 20 MB at most.
 const MOST_NODES: usize = 4_000;
 
+/// What is known of a small history before it is decided.
+pub struct Known<'b> {
+    graph: Graph<'b>,
+    border: i64,
+    /// Whether not all transactions are looked at that may be settled, since they are too many for once.
+    is_partial: bool,
+}
+
+impl Known<'_> {
+    /// An order of events that probably explains the history. It proves nothing before the checker accepts it.
+    pub fn guess(&self) -> Option<Vec<Node>> {
+        guess::explain(&self.graph)
+    }
+}
+
 impl Window {
-    /// Forgets what is settled in a small history that was built from this window and holds.
+    /// What is known of a small history that was built from this window; `None` if nothing in it can be settled.
+    pub fn observe<'b>(&self, built: &'b Built, index: &'b Index) -> Option<Known<'b>> {
+        let last = built.border?;
+        let border = self.bound(built, last);
+        let graph = Graph::observe(&built.history, index, self.events, self.parts(built, border));
+        Some(Known { graph, border, is_partial: border < last })
+    }
+
+    /// Forgets what is settled in a small history that was built from this window and holds. The explanation is the order
+    /// of events by which it holds; an empty one will do, and costs a sort.
     ///
     /// Of many transactions the earliest are looked at first, and then the next ones, in what the window is by then. It
     /// has not to be decided again: the rest holds where the whole does.
-    pub fn settle(&mut self, built: &Built, index: &Index) -> Settled {
+    pub fn settle(&mut self, built: &Built, known: Option<Known<'_>>, explanation: &[Node]) -> Settled {
         let before = self.rows.len() as u64;
-        let mut settled = self.settle_earliest(built, index);
+        let Some(known) = known else {
+            return Settled { forgotten: 0, kept: before, is_partial: false };
+        };
+        let mut settled = self.settle_earliest(built, known, explanation);
         while settled.is_partial && settled.forgotten > 0 {
             let built = self.build(false);
             let index = Index::of(&built.history);
-            settled = self.settle_earliest(&built, &index);
+            let Some(known) = self.observe(&built, &index) else { break };
+            settled = self.settle_earliest(&built, known, &[]);
         }
         Settled { forgotten: before.saturating_sub(settled.kept), ..settled }
     }
 
-    fn settle_earliest(&mut self, built: &Built, index: &Index) -> Settled {
+    fn settle_earliest(&mut self, built: &Built, known: Known<'_>, explanation: &[Node]) -> Settled {
         let before = self.rows.len() as u64;
-        let Some(border) = built.border else {
-            return Settled { forgotten: 0, kept: before, is_partial: false };
-        };
-        let last = border;
-        let border = self.bound(built, last);
-        let parts = self.parts(built, border);
+        let Known { mut graph, border, is_partial } = known;
         // A write that turns out to have happened has a place in the graph only next time.
-        if !self.resolve_doubts(built, index)
-            && let Some(graph) = Graph::new(&built.history, index, self.events, &parts)
-        {
+        if !self.resolve_doubts(built, graph.index) && graph.saturate(explanation) {
             let inside = graph.inside();
             let fates = Fates::of(&graph, &inside);
             if fates.loosened == 0 || !self.can_wait() {
@@ -66,7 +89,7 @@ impl Window {
         self.forget_rows(border);
         self.free_order_keys();
         let kept = self.rows.len() as u64;
-        Settled { forgotten: before.saturating_sub(kept), kept, is_partial: border < last }
+        Settled { forgotten: before.saturating_sub(kept), kept, is_partial }
     }
 
     /// Whether the window is small enough to keep what would be lost by forgetting: with the transactions that come next
@@ -87,9 +110,10 @@ impl Window {
     }
 
     fn parts(&self, built: &Built, border: i64) -> Vec<Part> {
+        let is_large = built.rows.len() > MOST_NODES;
         let part = |(place, row): (usize, &Option<u32>)| {
             let Some(row) = row.map(|row| &self.rows[row as usize]) else { return Part::Absent };
-            let is_beyond = row.times.begin_request.is_some_and(|begin| begin >= border);
+            let is_beyond = is_large && row.times.begin_request.is_some_and(|begin| begin >= border);
             match row.outcome {
                 Outcome::Aborted => Part::Absent,
                 _ if is_beyond => Part::Absent,
@@ -126,7 +150,7 @@ impl Window {
             };
             changed.push((txn as u32, ops));
         }
-        for (place, &key) in built.keys.iter().enumerate().filter(|(_, key)| !self.order_keys.contains(key)) {
+        for (place, &key) in built.keys.iter().enumerate() {
             if let Some(write) = fates.last_write(graph, KeyId::from_index(place)) {
                 let value = built.history.values().original(graph.index.writes()[write as usize].value);
                 self.state.set(key, value);
@@ -251,11 +275,17 @@ impl Window {
         key
     }
 
-    /// Keys of orders that nothing mentions any more can be used again, so that they do not become ever more.
+    /// Keys of orders that nothing mentions any more can be used again, so that they do not become ever more. They hold
+    /// nothing then; as long as one is read, it holds what its forgotten writer wrote.
     fn free_order_keys(&mut self) {
-        let used: FxHashSet<u32> = self.rows.iter().flat_map(|row| row.ops.iter().map(|op| op.key)).collect();
+        let mentioned = self.rows.iter().flat_map(|row| row.ops.iter().map(|op| op.key));
+        let used: FxHashSet<u32> = match self.order_keys.is_empty() {
+            true => FxHashSet::default(),
+            false => mentioned.filter(|key| self.order_keys.contains(key)).collect(),
+        };
         let mut free: Vec<u32> = self.order_keys.iter().copied().filter(|key| !used.contains(key)).collect();
         free.sort_unstable();
+        free.iter().for_each(|&key| self.state.clear(key));
         self.free_order_keys = free;
     }
 

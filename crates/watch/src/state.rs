@@ -35,9 +35,17 @@ impl State {
 
     /// A key holds this from now on.
     pub fn set(&mut self, key: u32, value: Datum) {
-        let length = self.held.len().max(key as usize + 1);
-        self.held.resize(length, None);
+        if key as usize >= self.held.len() {
+            self.held.resize(key as usize + 1, None);
+        }
         self.held[key as usize] = Some(value);
+    }
+
+    /// A key holds nothing of its own any more.
+    pub fn clear(&mut self, key: u32) {
+        if let Some(held) = self.held.get_mut(key as usize) {
+            *held = None;
+        }
     }
 
     /// All keys that hold something of their own.

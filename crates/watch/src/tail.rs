@@ -129,16 +129,18 @@ impl Source {
     pub fn pipe(mut pipe: impl Read + Send + 'static) -> Self {
         let (sender, receiver) = sync_channel(4);
         std::thread::spawn(move || {
+            let mut chunk = vec![0; CHUNK];
             loop {
-                let mut chunk = Vec::new();
-                let read = read_into(&mut pipe, &mut chunk);
-                let is_over = !matches!(read, Ok(1..));
-                let sent = match read {
+                let sent = match pipe.read(&mut chunk) {
                     Ok(0) => break,
-                    Ok(_) => sender.send(Ok(chunk)),
-                    Err(error) => sender.send(Err(error)),
+                    Ok(count) => sender.send(Ok(chunk[..count].to_vec())),
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    Err(error) => {
+                        let _ = sender.send(Err(error));
+                        break;
+                    }
                 };
-                if is_over || sent.is_err() {
+                if sent.is_err() {
                     break;
                 }
             }
@@ -186,7 +188,7 @@ impl Source {
             Input::File(tail) => tail.read(&mut self.buffer),
             Input::Pipe(receiver) => match receiver.recv_timeout(wait) {
                 Ok(chunk) => {
-                    self.buffer.extend(chunk?);
+                    self.buffer.extend_from_slice(&chunk?);
                     Ok(Came::Some)
                 }
                 Err(RecvTimeoutError::Timeout) => Ok(Came::None),
@@ -224,17 +226,10 @@ impl Source {
     }
 }
 
-fn read_into(from: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<usize> {
-    let length = buffer.len();
-    buffer.resize(length + CHUNK, 0);
-    let read = loop {
-        match from.read(&mut buffer[length..]) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            read => break read,
-        }
-    };
-    buffer.truncate(length + *read.as_ref().unwrap_or(&0));
-    read
+/// Appends what a file has, up to a chunk.
+fn read_into(file: &mut File, buffer: &mut Vec<u8>) -> io::Result<usize> {
+    buffer.reserve(CHUNK);
+    file.take(CHUNK as u64).read_to_end(buffer)
 }
 
 #[cfg(test)]

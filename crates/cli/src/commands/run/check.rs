@@ -117,7 +117,8 @@ fn decide(
     let index = Index::of(&subject.history);
     let watched = Watched::new(limits, progress);
     let first = question.first();
-    let monitor = Shares::of_run(&watched, &first, question.time_for_others());
+    let text = question.promise.and_then(|promise| promise.text);
+    let monitor = Shares::of_run(&watched, &first, text, question.time_for_others());
     let check = Check::new(&subject.history)
         .index(&index)
         .levels(question.asked()?)
