@@ -47,7 +47,7 @@ fn random_histories_agree_with_the_texts() {
 fn check(text: &str, expected: Expect) {
     let history = isoscope::parse(text).unwrap();
     let weak = [LevelId::ReadUncommitted, LevelId::ReadCommitted, LevelId::ReadAtomic, LevelId::Causal];
-    let report = Check::new(&history).levels(weak).skews(false).run().unwrap();
+    let report = Check::new(&history).levels(weak.into_iter().collect()).skews(false).run().unwrap();
     let lines = report.answers.iter().map(|answer| format!("{}: {}\n", answer.level, answer.decision.word()));
     expected.assert_eq(&lines.collect::<String>());
 }
