@@ -19,7 +19,7 @@
 //! on 20 keys take 4 rounds and 0.06 s of processor time (12 rounds and 0.13 s before sessions were loosened), 5,000 in
 //! 50,000 take 6 rounds and 0.7 to 1.8 s (undecided after 20 s before). 20,000 transactions of a store at snapshot
 //! isolation violate serializability in 0.8 s (117 rounds did not decide it in 20 s before there was the matrix), 100,000
-//! with blind writes alone on 10,000 keys from a store at read-committed in 12 s (28 to 40 s before).
+//! with blind writes alone on 10,000 keys from a store at read-committed in 12 s (undecided after 20 s before).
 //!
 //! Before the second round the transactions are run without any session order (`schedule`), which explains a history
 //! with a writer and a reader for each of many values at once.
