@@ -3,7 +3,7 @@
 use isoscope::Monitor;
 use isoscope::spec::{self, ground};
 use pyo3::prelude::*;
-use synth::{Bounds, Found, Options, Outcome, Problem};
+use synth::{Bounds, Found, Options, Synthesis, Problem};
 
 use crate::errors::LimitError;
 use crate::history::{PyHistory, Subject};
@@ -71,8 +71,8 @@ pub fn synthesize(
     within(py, time_limit_ns, move || {
         let problem = Problem { allow: allow.iter().collect(), forbid: forbid.iter().collect(), options };
         match synth::synth(&problem, bounds) {
-            Outcome::Found(found) => Some(PySeparation { found, allow, forbid }),
-            Outcome::None(_) => None,
+            Synthesis::Found(found) => Some(PySeparation { found, allow, forbid }),
+            Synthesis::None(_) => None,
         }
     })
 }

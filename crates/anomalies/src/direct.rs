@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use history::{History, KeyId, Op, OpId, Outcome, TxnId, ValueId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::facts::{Content, Facts, Seen, Version};
+use crate::facts::{Facts, ReadContent, Seen, Version};
 use crate::versions::Versions;
 use crate::{Anomaly, Class};
 
@@ -158,7 +158,7 @@ fn duplicate_elements(seen: &Seen<'_>) -> Option<Anomaly> {
 
 fn incompatible_order(history: &History, facts: &Facts<'_>, seen: &Seen<'_>) -> Option<Anomaly> {
     let longest = &facts.seen[facts.longest[seen.key.index()]? as usize];
-    let is_list = matches!(longest.content, Content::List(_));
+    let is_list = matches!(longest.content, ReadContent::List(_));
     let is_other = is_list && !facts.is_beginning(seen);
     is_other.then(|| anomaly(Class::IncompatibleOrder, history, vec![longest.op, seen.op]))
 }
@@ -252,7 +252,7 @@ mod tests {
     }
 
     fn classes(txns: &[(&[u32], Outcome)], list: &[u32]) -> Vec<&'static str> {
-        crate::find(&history(txns, list), &crate::Search::default(), &|_| true).names().collect()
+        crate::find(&history(txns, list), &crate::ClassSearch::default(), &|_| true).names().collect()
     }
 
     #[test]

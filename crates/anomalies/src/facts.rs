@@ -38,12 +38,12 @@ impl Assumptions {
 
 /// What a read returned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Content<'h> {
+pub(crate) enum ReadContent<'h> {
     List(&'h [ValueId]),
     Value(ValueId),
 }
 
-impl Content<'_> {
+impl ReadContent<'_> {
     /// The elements, or the one value; none for the absent value.
     pub(crate) fn values(&self) -> &[ValueId] {
         match self {
@@ -60,7 +60,7 @@ pub(crate) struct Seen<'h> {
     pub txn: TxnId,
     pub key: KeyId,
     pub op: OpId,
-    pub content: Content<'h>,
+    pub content: ReadContent<'h>,
     /// Whether the transaction had not read or written the key before.
     pub is_external: bool,
     /// Whether the transaction writes the key afterwards.
@@ -201,16 +201,16 @@ impl<'h> Collected<'h> {
             }
             Op::ReadList { key, list: Some(list) } => {
                 self.is_list[key.index()] |= !list.is_empty();
-                self.read(txn, is_committed, op, key, Content::List(list));
+                self.read(txn, is_committed, op, key, ReadContent::List(list));
             }
             Op::Read { key, value: Some(value) } => {
-                self.read(txn, is_committed, op, key, Content::Value(value));
+                self.read(txn, is_committed, op, key, ReadContent::Value(value));
             }
             _ => {}
         }
     }
 
-    fn read(&mut self, txn: TxnId, is_committed: bool, op: OpId, key: KeyId, content: Content<'h>) {
+    fn read(&mut self, txn: TxnId, is_committed: bool, op: OpId, key: KeyId, content: ReadContent<'h>) {
         let touched = &mut self.touched[key.index()];
         let is_external = touched.0 != Some(txn);
         if is_external {

@@ -30,7 +30,7 @@ pub use graph::{Edge, Kind};
 
 /// What is looked for, and under which assumptions.
 #[derive(Clone, Copy, Debug)]
-pub struct Search {
+pub struct ClassSearch {
     /// What is assumed about registers.
     pub assumptions: Assumptions,
     /// The strongest order beside dependencies that counts.
@@ -42,7 +42,7 @@ pub struct Search {
     pub clock_skew: i64,
 }
 
-impl Default for Search {
+impl Default for ClassSearch {
     fn default() -> Self {
         Self {
             assumptions: Assumptions::default(),
@@ -94,7 +94,7 @@ impl Found {
 }
 
 /// Finds the classes that occur, of those that are wanted.
-pub fn find(history: &History, search: &Search, is_wanted: &dyn Fn(Class) -> bool) -> Found {
+pub fn find(history: &History, search: &ClassSearch, is_wanted: &dyn Fn(Class) -> bool) -> Found {
     let facts = facts::Facts::of(history);
     let versions = versions::Versions::of(history, &facts, &search.assumptions);
     let graph = versions.graph(history, &facts, search);
@@ -127,7 +127,7 @@ fn keep_smaller(best: &mut BTreeMap<Class, Anomaly>, anomaly: Anomaly) {
 fn find_cycles(
     history: &History,
     graph: &graph::Graph,
-    search: &Search,
+    search: &ClassSearch,
     is_wanted: &dyn Fn(Class) -> bool,
 ) -> Vec<Anomaly> {
     match search.only_most_severe {
@@ -140,7 +140,7 @@ fn find_cycles(
 fn find_all(
     history: &History,
     graph: &graph::Graph,
-    search: &Search,
+    search: &ClassSearch,
     is_wanted: &dyn Fn(Class) -> bool,
 ) -> Vec<Anomaly> {
     let mut found: Vec<Anomaly> = Vec::new();
@@ -163,7 +163,7 @@ fn find_all(
 fn find_most_severe(
     history: &History,
     graph: &graph::Graph,
-    search: &Search,
+    search: &ClassSearch,
     is_wanted: &dyn Fn(Class) -> bool,
 ) -> Vec<Anomaly> {
     let mut found = Vec::new();

@@ -10,7 +10,7 @@ mod lists;
 use history::{History, KeyId, OpId, Outcome, TxnId, ValueId};
 use rustc_hash::FxHashMap;
 
-use crate::Search;
+use crate::ClassSearch;
 use crate::class::Tier;
 use crate::commits;
 use crate::facts::{Assumptions, Facts, Version};
@@ -136,7 +136,7 @@ impl Versions {
     }
 
     /// The dependencies, and what the search wants beside them.
-    pub(crate) fn graph(&self, history: &History, facts: &Facts<'_>, search: &Search) -> Graph {
+    pub(crate) fn graph(&self, history: &History, facts: &Facts<'_>, search: &ClassSearch) -> Graph {
         let mut graph = Graph::new(history.txn_count());
         lists::Lists::of(self, history, facts).add(&mut graph);
         self.add_registers(&mut graph, history, facts);

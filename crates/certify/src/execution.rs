@@ -42,7 +42,7 @@ pub(crate) struct State {
 /// What a key holds.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Slot {
-    held: Held,
+    held: SlotContent,
     /// The recorded version of what the key holds, once an operation told it.
     version: Option<i64>,
     /// The greatest recorded version of what the key held before.
@@ -50,7 +50,7 @@ struct Slot {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Held {
+enum SlotContent {
     Known(Content),
     /// An initial value that no read has shown, and the operations whose predicates it does not match.
     Unseen(Vec<OpId>),
@@ -75,8 +75,8 @@ enum Shown {
 impl Slot {
     fn initial(history: &History, key: KeyId) -> Self {
         let known = history.initial().value_of(key);
-        let known = known.map(|value| Held::Known(Content::row(history.values().original(value))));
-        Self { held: known.unwrap_or(Held::Unseen(Vec::new())), version: None, before: None }
+        let known = known.map(|value| SlotContent::Known(Content::row(history.values().original(value))));
+        Self { held: known.unwrap_or(SlotContent::Unseen(Vec::new())), version: None, before: None }
     }
 
     /// An operation tells the version of what the key holds; whether that can be.
@@ -92,7 +92,7 @@ impl Slot {
     /// The key is overwritten; whether the recorded version, if there is one, can be the next.
     fn overwrite(&mut self, content: Content, version: Option<i64>) -> bool {
         let before = self.before.max(self.version);
-        *self = Self { held: Held::Known(content), version: None, before };
+        *self = Self { held: SlotContent::Known(content), version: None, before };
         version.is_none_or(|version| self.told(version))
     }
 }
@@ -209,8 +209,8 @@ impl Run<'_, '_> {
             return Some(content);
         }
         match &self.slots[key.index()].held {
-            Held::Known(content) => Some(content),
-            Held::Unseen(_) => None,
+            SlotContent::Known(content) => Some(content),
+            SlotContent::Unseen(_) => None,
         }
     }
 
@@ -250,11 +250,11 @@ impl Run<'_, '_> {
 
     /// Binds an initial value, if it matches none of the predicates whose answers did not show it.
     fn bind_to(&mut self, key: KeyId, content: Content) -> bool {
-        let Held::Unseen(predicates) = &self.slots[key.index()].held else { return false };
+        let SlotContent::Unseen(predicates) = &self.slots[key.index()].held else { return false };
         if predicates.iter().any(|&predicate| self.matches(predicate, key, &content)) {
             return false;
         }
-        self.slots[key.index()].held = Held::Known(content);
+        self.slots[key.index()].held = SlotContent::Known(content);
         true
     }
 
@@ -321,7 +321,7 @@ impl Run<'_, '_> {
         if let Some(held) = self.held(key) {
             return self.matches(predicate, key, held);
         }
-        if let Held::Unseen(predicates) = &mut self.slots[key.index()].held
+        if let SlotContent::Unseen(predicates) = &mut self.slots[key.index()].held
             && let Err(place) = predicates.binary_search(&predicate)
         {
             predicates.insert(place, predicate);

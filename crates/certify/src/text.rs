@@ -118,7 +118,7 @@ fn check_contradiction(facts: &Facts, level: &Level, plan: &Plan) -> Result<(), 
     // The definition would take the writers that were left out for absent.
     let small = small.filter(|_| !plan.depends_on_all_writers());
     let is_forbidden = small.is_some_and(|(small, _)| {
-        matches!(spec::ground::decide(&small, level), spec::ground::Answer::Forbidden(_))
+        matches!(spec::ground::decide(&small, level), spec::ground::GroundAnswer::Forbidden(_))
     });
     match is_forbidden || cases::refute(facts, plan).is_some() {
         true => Ok(()),

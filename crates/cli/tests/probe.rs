@@ -7,7 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use common::{Folder, show};
-use databases::{Answer, Statement, Url};
+use databases::{Reply, Statement, Url};
 
 #[test]
 fn a_database_that_cannot_be_opened_is_an_error() {
@@ -67,7 +67,7 @@ fn an_interrupted_probe_drops_its_table() {
     let mut session = database.connect(0).unwrap();
     session.begin(&database.settings()[0]).unwrap();
     let tables = session.execute(&Statement::Sql("SELECT name FROM sqlite_master".to_owned())).unwrap();
-    assert_eq!(tables, Answer::Rows(Vec::new()));
+    assert_eq!(tables, Reply::Rows(Vec::new()));
 }
 
 #[test]

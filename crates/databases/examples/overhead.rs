@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use drive::random::Random;
 use history::Datum;
-use isoscope_databases::{Answer, Database, Failure, Session, Setting, Statement, Table, Url, open};
+use isoscope_databases::{Database, Failure, Reply, Session, Setting, Statement, Table, Url, open};
 use record::{Recorder, SessionRecorder};
 
 const KEYS: u64 = 1000;
@@ -143,7 +143,7 @@ fn operation(
     let table = "overhead".to_owned();
     if random.chance(0.5) {
         let answer = session.execute(&Statement::Read { table, key: key.clone() })?;
-        if let (Some(recorded), Answer::Row(Some(row))) = (recorded, answer) {
+        if let (Some(recorded), Reply::Row(Some(row))) = (recorded, answer) {
             recorded.read(&key, &row[0]);
         }
         return Ok(());

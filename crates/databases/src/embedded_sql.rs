@@ -5,7 +5,7 @@ use history::Datum;
 
 use crate::catalog::Catalog;
 use crate::sql::{self, Dialect, Query};
-use crate::{Answer, Failure, FailureKind, Session, Setting, Statement, StatementKind, Table};
+use crate::{Failure, FailureKind, Reply, Session, Setting, Statement, StatementKind, Table};
 
 /// One connection with an engine.
 pub(crate) trait SqlConnection: Send + 'static {
@@ -68,7 +68,7 @@ impl<C: SqlConnection> SqlSession<C> {
         Self { connection, catalog, is_open: false }
     }
 
-    fn query(&mut self, query: &Query) -> Result<Answer, Failure> {
+    fn query(&mut self, query: &Query) -> Result<Reply, Failure> {
         if query.returns_rows() {
             let rows = self.connection.rows(&query.text, &query.parameters)?;
             return Ok(query.answer_rows(rows));
@@ -76,12 +76,12 @@ impl<C: SqlConnection> SqlSession<C> {
         Ok(query.answer_count(self.connection.count(&query.text, &query.parameters)?))
     }
 
-    fn free_sql(&mut self, text: &str) -> Result<Answer, Failure> {
+    fn free_sql(&mut self, text: &str) -> Result<Reply, Failure> {
         if self.connection.returns_rows(text)? {
             let rows = self.connection.rows(text, &[])?;
-            return Ok(Answer::Rows(rows.into_iter().map(sql::split_key).collect()));
+            return Ok(Reply::Rows(rows.into_iter().map(sql::split_key).collect()));
         }
-        Ok(Answer::Count(self.connection.count(text, &[])?))
+        Ok(Reply::Count(self.connection.count(text, &[])?))
     }
 
     /// After a failure an engine may or may not have rolled back itself. A rollback that fails leaves the transaction
@@ -102,7 +102,7 @@ impl<C: SqlConnection> Session for SqlSession<C> {
         Ok(())
     }
 
-    fn execute(&mut self, statement: &Statement) -> Result<Answer, Failure> {
+    fn execute(&mut self, statement: &Statement) -> Result<Reply, Failure> {
         let answer = match statement {
             Statement::Sql(text) => self.free_sql(text),
             _ => sql::compile(statement, C::DIALECT, &self.catalog).and_then(|query| self.query(&query)),

@@ -15,7 +15,7 @@ use self::message::{answer, request, tables_message};
 use self::process::Process;
 use crate::catalog::Catalog;
 use crate::{
-    Answer, Database, Description, Failure, FailureKind, Session, Setting, Statement, StatementKind, Table,
+    Database, Description, Failure, FailureKind, Reply, Session, Setting, Statement, StatementKind, Table,
     Url,
 };
 
@@ -64,7 +64,7 @@ pub fn is_exec_hello(line: &[u8]) -> bool {
 }
 
 /// What a line of the protocol answers to a statement; `None` if it is no answer to it.
-pub fn read_exec_answer(statement: &Statement, line: &[u8]) -> Option<Answer> {
+pub fn read_exec_answer(statement: &Statement, line: &[u8]) -> Option<Reply> {
     answer(statement, &serde_json::from_slice(line).ok()?)
 }
 
@@ -136,7 +136,7 @@ impl Session for ExecSession {
         Ok(())
     }
 
-    fn execute(&mut self, statement: &Statement) -> Result<Answer, Failure> {
+    fn execute(&mut self, statement: &Statement) -> Result<Reply, Failure> {
         let answer = self.ask(statement);
         answer.inspect_err(|failure| {
             // The program cannot know of what was refused here.
@@ -170,7 +170,7 @@ impl Session for ExecSession {
 }
 
 impl ExecSession {
-    fn ask(&mut self, statement: &Statement) -> Result<Answer, Failure> {
+    fn ask(&mut self, statement: &Statement) -> Result<Reply, Failure> {
         if !self.kinds.contains(&statement.kind()) {
             return Err(Failure::refused(format!(
                 "exec: the program did not declare `{}` in its answer to hello",

@@ -49,36 +49,36 @@ pub enum ColumnType {
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "the fields are named by what they are")]
 pub enum Statement {
-    /// Read the row of a key: `Answer::Row`.
+    /// Read the row of a key: `Reply::Row`.
     Read { table: String, key: Datum },
-    /// Read the row of a key and lock it, where the database can (`SELECT ... FOR UPDATE`): `Answer::Row`.
+    /// Read the row of a key and lock it, where the database can (`SELECT ... FOR UPDATE`): `Reply::Row`.
     ReadForUpdate { table: String, key: Datum },
-    /// Set one column of an existing row (`UPDATE ... WHERE k = ?`): `Answer::Count` of rows found, 0 or 1.
+    /// Set one column of an existing row (`UPDATE ... WHERE k = ?`): `Reply::Count` of rows found, 0 or 1.
     Write { table: String, key: Datum, column: String, value: Datum },
-    /// Insert a row or replace its columns, one value for each: `Answer::Done`.
+    /// Insert a row or replace its columns, one value for each: `Reply::Done`.
     Put { table: String, key: Datum, values: Vec<Datum> },
-    /// Add to an integer column of an existing row (`SET c = c + ?`): `Answer::Count` of rows found.
+    /// Add to an integer column of an existing row (`SET c = c + ?`): `Reply::Count` of rows found.
     Add { table: String, key: Datum, column: String, by: i64 },
     /// Append an element to the list in the first column, which is text with commas between the elements; a missing
-    /// row is inserted: `Answer::Done`.
+    /// row is inserted: `Reply::Done`.
     Append { table: String, key: Datum, value: Datum },
-    /// Insert a row; that the key exists is a failure: `Answer::Done`.
+    /// Insert a row; that the key exists is a failure: `Reply::Done`.
     Insert { table: String, key: Datum, values: Vec<Datum> },
-    /// Delete the row of a key: `Answer::Count` of rows found, 0 or 1.
+    /// Delete the row of a key: `Reply::Count` of rows found, 0 or 1.
     Delete { table: String, key: Datum },
-    /// Read the rows between two keys: `Answer::Rows`, in the order of the keys.
+    /// Read the rows between two keys: `Reply::Rows`, in the order of the keys.
     Range { table: String, from: Bound, to: Bound },
-    /// Read the rows that satisfy a predicate: `Answer::Rows`, in the order of the keys.
+    /// Read the rows that satisfy a predicate: `Reply::Rows`, in the order of the keys.
     Select { table: String, predicate: Where },
-    /// Set columns of the rows that satisfy a predicate: `Answer::Count` of rows found.
+    /// Set columns of the rows that satisfy a predicate: `Reply::Count` of rows found.
     Update { table: String, predicate: Where, set: Vec<(String, Datum)> },
     /// Set columns of the rows that satisfy a predicate, and return these rows as they were before (`UPDATE ...
     /// RETURNING`): `Answer::Rows`, in any order. A program may leave the columns out and return keys alone.
     UpdateReturning { table: String, predicate: Where, set: Vec<(String, Datum)> },
-    /// Delete the rows that satisfy a predicate: `Answer::Count`.
+    /// Delete the rows that satisfy a predicate: `Reply::Count`.
     DeleteWhere { table: String, predicate: Where },
-    /// SQL as it stands; a driver without SQL refuses it. `Answer::Rows` with the first column as the key if it
-    /// returns rows, else `Answer::Count`.
+    /// SQL as it stands; a driver without SQL refuses it. `Reply::Rows` with the first column as the key if it
+    /// returns rows, else `Reply::Count`.
     Sql(String),
 }
 
@@ -168,7 +168,7 @@ impl Statement {
 
 /// What a statement returned; [`Statement`] says which of these.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Answer {
+pub enum Reply {
     /// It was done.
     Done,
     /// So many rows were found.
@@ -276,7 +276,7 @@ pub trait Session: Send {
     fn begin(&mut self, setting: &Setting) -> Result<(), Failure>;
 
     /// Asks one statement. After a failure the transaction is over, as [`crate::FailureKind`] says.
-    fn execute(&mut self, statement: &Statement) -> Result<Answer, Failure>;
+    fn execute(&mut self, statement: &Statement) -> Result<Reply, Failure>;
 
     /// Commits. After a failure the transaction is over.
     fn commit(&mut self) -> Result<(), Failure>;

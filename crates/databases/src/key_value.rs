@@ -9,7 +9,7 @@ use history::{Bound, Datum};
 use crate::catalog::{Catalog, Shape};
 use crate::rows::{self, Columns, RowStore};
 use crate::{
-    Answer, Database, Description, Failure, Session, Setting, Statement, StatementKind, Table, Url, bytes,
+    Database, Description, Failure, Reply, Session, Setting, Statement, StatementKind, Table, Url, bytes,
 };
 
 /// Keys with what they hold.
@@ -136,7 +136,7 @@ impl<E: Engine> Session for KeyValueSession<E> {
         Ok(())
     }
 
-    fn execute(&mut self, statement: &Statement) -> Result<Answer, Failure> {
+    fn execute(&mut self, statement: &Statement) -> Result<Reply, Failure> {
         let Some(transaction) = &mut self.transaction else {
             return Err(Failure::refused("no transaction is open"));
         };

@@ -47,7 +47,7 @@ pub use claim::Claim;
 pub use exec::{is_exec_hello, read_exec_answer};
 pub use failure::{Failure, FailureKind};
 pub use interface::{
-    Answer, ColumnType, Database, Description, Session, Setting, Statement, StatementKind, Table, Watcher,
+    ColumnType, Database, Description, Reply, Session, Setting, Statement, StatementKind, Table, Watcher,
     list_elements,
 };
 pub use open::open;

@@ -23,7 +23,7 @@ use crate::claim::{in_use, lock_key, patiently};
 use crate::interface::node_of;
 use crate::sql::{self, MYSQL, Query};
 use crate::{
-    Answer, Claim, Database, Description, Failure, FailureKind, Session, Setting, Statement, StatementKind,
+    Claim, Database, Description, Failure, FailureKind, Reply, Session, Setting, Statement, StatementKind,
     Table, Url, Watcher,
 };
 
@@ -53,7 +53,7 @@ impl Mysql {
         let nodes: Vec<_> = urls.iter().map(Node::new).collect::<Result<_, _>>()?;
         let mut connection = nodes[0].connect()?;
         let version = match connection.free_sql("SELECT VERSION()")? {
-            Answer::Rows(rows) if !rows.is_empty() => match &rows[0].0 {
+            Reply::Rows(rows) if !rows.is_empty() => match &rows[0].0 {
                 Datum::Str(version) => version.to_string(),
                 other => other.to_string(),
             },
@@ -182,7 +182,7 @@ struct NamedLocks {
 impl NamedLocks {
     fn take(&mut self, name: &str) -> Result<bool, Failure> {
         match self.connection.free_sql(&format!("SELECT GET_LOCK('{name}', 0)")) {
-            Ok(Answer::Rows(rows)) => Ok(rows.first().is_none_or(|(answer, _)| *answer != Datum::Int(0))),
+            Ok(Reply::Rows(rows)) => Ok(rows.first().is_none_or(|(answer, _)| *answer != Datum::Int(0))),
             // What speaks this protocol without having these locks.
             Ok(_) => Ok(true),
             Err(failure) if failure.kind == FailureKind::Refused => Ok(true),
@@ -210,9 +210,9 @@ impl Connection {
         self.connection.query_drop(text).map_err(|error| failure(&error, moment, &self.url))
     }
 
-    fn query(&mut self, query: &Query) -> Result<Answer, Failure> {
+    fn query(&mut self, query: &Query) -> Result<Reply, Failure> {
         let parameters = Params::Positional(query.parameters.iter().map(value).collect());
-        let run = || -> mysql::Result<Answer> {
+        let run = || -> mysql::Result<Reply> {
             let mut result = self.connection.exec_iter(query.text.as_str(), parameters)?;
             if query.returns_rows() {
                 let rows = result.by_ref().map(|row| Ok(row?.unwrap().into_iter().map(datum).collect()));
@@ -224,16 +224,16 @@ impl Connection {
     }
 
     /// Sends SQL as it stands; values come back as text, and what looks like an integer is taken for one.
-    fn free_sql(&mut self, text: &str) -> Result<Answer, Failure> {
-        let mut run = || -> mysql::Result<Answer> {
+    fn free_sql(&mut self, text: &str) -> Result<Reply, Failure> {
+        let mut run = || -> mysql::Result<Reply> {
             let mut result = self.connection.query_iter(text)?;
             if result.columns().as_ref().is_empty() {
-                return Ok(Answer::Count(result.affected_rows()));
+                return Ok(Reply::Count(result.affected_rows()));
             }
             let row = |row: mysql::Result<mysql::Row>| {
                 Ok(sql::split_key(row?.unwrap().into_iter().map(|cell| from_text(datum(cell))).collect()))
             };
-            Ok(Answer::Rows(result.by_ref().map(row).collect::<mysql::Result<_>>()?))
+            Ok(Reply::Rows(result.by_ref().map(row).collect::<mysql::Result<_>>()?))
         };
         run().map_err(|error| failure(&error, Moment::InTransaction, &self.url))
     }
@@ -298,7 +298,7 @@ impl Session for MysqlSession {
         Ok(())
     }
 
-    fn execute(&mut self, statement: &Statement) -> Result<Answer, Failure> {
+    fn execute(&mut self, statement: &Statement) -> Result<Reply, Failure> {
         self.check_connection(Moment::InTransaction)?;
         let answer = match statement {
             Statement::Sql(text) => self.connection.free_sql(text),
@@ -334,7 +334,7 @@ impl Session for MysqlSession {
 impl MysqlSession {
     /// An update that returns the rows which it changed. The mark is one that no other session uses: connections are
     /// numbered, and a session makes fewer than 2^31 updates.
-    fn update_with_mark(&mut self, statement: &Statement) -> Result<Answer, Failure> {
+    fn update_with_mark(&mut self, statement: &Statement) -> Result<Reply, Failure> {
         self.marks += 1;
         let mark = ((self.id as i64) << 31) | self.marks;
         let [update, select] = sql::update_with_mark(statement, mark, &MYSQL, &self.catalog)?;

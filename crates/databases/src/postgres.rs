@@ -20,13 +20,13 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage};
 
 use self::failure::{Moment, failure, timed_out};
-use self::values::{Held, Parameter};
+use self::values::{Parameter, ReturnedValue};
 use crate::catalog::Catalog;
 use crate::claim::{in_use, lock_key, patiently};
 use crate::interface::node_of;
 use crate::sql::{self, POSTGRES, Query};
 use crate::{
-    Answer, Claim, Database, Description, Failure, FailureKind, Session, Setting, Statement, StatementKind,
+    Claim, Database, Description, Failure, FailureKind, Reply, Session, Setting, Statement, StatementKind,
     Table, Url, Watcher,
 };
 
@@ -241,7 +241,7 @@ impl Connection {
     /// The first column of the first row, as text.
     fn value(&self, text: &str) -> Result<String, Failure> {
         match self.free_sql(text)? {
-            Answer::Rows(rows) if !rows.is_empty() => Ok(match &rows[0].0 {
+            Reply::Rows(rows) if !rows.is_empty() => Ok(match &rows[0].0 {
                 Datum::Str(text) => text.to_string(),
                 other => other.to_string(),
             }),
@@ -249,7 +249,7 @@ impl Connection {
         }
     }
 
-    fn query(&mut self, query: &Query) -> Result<Answer, Failure> {
+    fn query(&mut self, query: &Query) -> Result<Reply, Failure> {
         let statement = self.prepared(&query.text)?;
         let parameters: Vec<_> = query.parameters.iter().map(Parameter).collect();
         let parameters: Vec<&(dyn ToSql + Sync)> = parameters.iter().map(|one| one as _).collect();
@@ -259,7 +259,7 @@ impl Connection {
         }
         let rows = self.wait(Moment::InTransaction, self.client.query(&statement, &parameters))?;
         let row = |row: &tokio_postgres::Row| -> Result<Vec<Datum>, tokio_postgres::Error> {
-            (0..row.len()).map(|place| row.try_get::<_, Held>(place).map(|held| held.0)).collect()
+            (0..row.len()).map(|place| row.try_get::<_, ReturnedValue>(place).map(|held| held.0)).collect()
         };
         let rows = rows.iter().map(row).collect::<Result<_, _>>();
         let rows = rows.map_err(|error| failure(&error, Moment::InTransaction, &self.node.url))?;
@@ -279,7 +279,7 @@ impl Connection {
     }
 
     /// Sends SQL as it stands; values come back as text, and what looks like an integer is taken for one.
-    fn free_sql(&self, text: &str) -> Result<Answer, Failure> {
+    fn free_sql(&self, text: &str) -> Result<Reply, Failure> {
         let messages = self.wait(Moment::InTransaction, self.client.simple_query(text))?;
         let mut rows = Vec::new();
         let mut has_rows = false;
@@ -296,7 +296,7 @@ impl Connection {
                 _ => {}
             }
         }
-        Ok(if has_rows { Answer::Rows(rows) } else { Answer::Count(count) })
+        Ok(if has_rows { Reply::Rows(rows) } else { Reply::Count(count) })
     }
 }
 
@@ -326,7 +326,7 @@ impl Session for PostgresSession {
         Ok(())
     }
 
-    fn execute(&mut self, statement: &Statement) -> Result<Answer, Failure> {
+    fn execute(&mut self, statement: &Statement) -> Result<Reply, Failure> {
         let answer = match statement {
             Statement::Sql(text) => self.connection.free_sql(text),
             _ => sql::compile(statement, &POSTGRES, &self.catalog)

@@ -3,7 +3,7 @@
 use history::{Bound, Datum};
 
 use crate::catalog::{Catalog, Shape};
-use crate::{Answer, Failure, Statement, Where};
+use crate::{Failure, Reply, Statement, Where};
 
 /// The columns of a row.
 pub(crate) type Columns = Vec<Datum>;
@@ -36,14 +36,14 @@ pub(crate) fn execute(
     store: &mut dyn RowStore,
     catalog: &Catalog,
     statement: &Statement,
-) -> Result<Answer, Failure> {
+) -> Result<Reply, Failure> {
     let Some(table) = statement.table() else {
         return Err(Failure::refused("this store knows no SQL"));
     };
     let shape = &*catalog.table(table)?;
     match statement {
-        Statement::Read { key, .. } => Ok(Answer::Row(store.get(shape, key)?)),
-        Statement::ReadForUpdate { key, .. } => Ok(Answer::Row(store.get_for_update(shape, key)?)),
+        Statement::Read { key, .. } => Ok(Reply::Row(store.get(shape, key)?)),
+        Statement::ReadForUpdate { key, .. } => Ok(Reply::Row(store.get_for_update(shape, key)?)),
         Statement::Write { key, column, value, .. } => {
             let place = shape.column(column)?;
             change(store, shape, key, |row| {
@@ -58,7 +58,7 @@ pub(crate) fn execute(
         Statement::Put { key, values, .. } => {
             shape.check_width(values)?;
             store.put(shape, key, values.clone())?;
-            Ok(Answer::Done)
+            Ok(Reply::Done)
         }
         Statement::Append { key, value, .. } => append(store, shape, key, value),
         Statement::Insert { key, values, .. } => insert(store, shape, key, values),
@@ -67,22 +67,22 @@ pub(crate) fn execute(
             if is_there {
                 store.delete(shape, key)?;
             }
-            Ok(Answer::Count(u64::from(is_there)))
+            Ok(Reply::Count(u64::from(is_there)))
         }
-        Statement::Range { from, to, .. } => Ok(Answer::Rows(store.scan(shape, from, to)?)),
-        Statement::Select { predicate, .. } => Ok(Answer::Rows(matching(store, shape, predicate)?)),
+        Statement::Range { from, to, .. } => Ok(Reply::Rows(store.scan(shape, from, to)?)),
+        Statement::Select { predicate, .. } => Ok(Reply::Rows(matching(store, shape, predicate)?)),
         Statement::Update { predicate, set, .. } => {
-            Ok(Answer::Count(update(store, shape, predicate, set)?.len() as u64))
+            Ok(Reply::Count(update(store, shape, predicate, set)?.len() as u64))
         }
         Statement::UpdateReturning { predicate, set, .. } => {
-            Ok(Answer::Rows(update(store, shape, predicate, set)?))
+            Ok(Reply::Rows(update(store, shape, predicate, set)?))
         }
         Statement::DeleteWhere { predicate, .. } => {
             let rows = matching(store, shape, predicate)?;
             for (key, _) in &rows {
                 store.delete(shape, key)?;
             }
-            Ok(Answer::Count(rows.len() as u64))
+            Ok(Reply::Count(rows.len() as u64))
         }
         Statement::Sql(_) => unreachable!("it has no table"),
     }
@@ -93,13 +93,13 @@ fn change(
     shape: &Shape,
     key: &Datum,
     change: impl FnOnce(&mut Columns) -> Result<(), Failure>,
-) -> Result<Answer, Failure> {
+) -> Result<Reply, Failure> {
     let Some(mut row) = store.get(shape, key)? else {
-        return Ok(Answer::Count(0));
+        return Ok(Reply::Count(0));
     };
     change(&mut row)?;
     store.put(shape, key, row)?;
-    Ok(Answer::Count(1))
+    Ok(Reply::Count(1))
 }
 
 fn add(value: &mut Datum, by: i64) -> Result<(), Failure> {
@@ -113,7 +113,7 @@ fn add(value: &mut Datum, by: i64) -> Result<(), Failure> {
     }
 }
 
-fn append(store: &mut dyn RowStore, shape: &Shape, key: &Datum, value: &Datum) -> Result<Answer, Failure> {
+fn append(store: &mut dyn RowStore, shape: &Shape, key: &Datum, value: &Datum) -> Result<Reply, Failure> {
     let element = match value {
         Datum::Str(text) => text.to_string(),
         other => other.to_string(),
@@ -125,7 +125,7 @@ fn append(store: &mut dyn RowStore, shape: &Shape, key: &Datum, value: &Datum) -
     row[0] = longer_list(&row[0], &element);
     store.put(shape, key, row)?;
     store.note_append(shape, key, &element);
-    Ok(Answer::Done)
+    Ok(Reply::Done)
 }
 
 /// A list, as the text of its elements, with one more element.
@@ -136,14 +136,14 @@ pub(crate) fn longer_list(list: &Datum, element: &str) -> Datum {
     }
 }
 
-fn insert(store: &mut dyn RowStore, shape: &Shape, key: &Datum, values: &[Datum]) -> Result<Answer, Failure> {
+fn insert(store: &mut dyn RowStore, shape: &Shape, key: &Datum, values: &[Datum]) -> Result<Reply, Failure> {
     shape.check_width(values)?;
     if store.get(shape, key)?.is_some() {
         let message = format!("the key {key} is in table {} already", shape.name);
         return Err(Failure::aborted(message).with_code("duplicate-key"));
     }
     store.put(shape, key, values.to_vec())?;
-    Ok(Answer::Done)
+    Ok(Reply::Done)
 }
 
 /// Sets columns of the rows that satisfy a predicate; gives back their keys.

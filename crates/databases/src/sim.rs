@@ -26,7 +26,7 @@ use self::transaction::Transaction;
 use self::world::Shared;
 use crate::catalog::{Catalog, Shape};
 use crate::{
-    Answer, Database, Description, Failure, Session, Setting, Statement, StatementKind, Table, Url, Watcher,
+    Database, Description, Failure, Reply, Session, Setting, Statement, StatementKind, Table, Url, Watcher,
     rows,
 };
 
@@ -211,7 +211,7 @@ impl Session for SimSession {
         Ok(())
     }
 
-    fn execute(&mut self, statement: &Statement) -> Result<Answer, Failure> {
+    fn execute(&mut self, statement: &Statement) -> Result<Reply, Failure> {
         self.travel();
         let Some(transaction) = &mut self.transaction else {
             return Err(Failure::refused("no transaction is open"));

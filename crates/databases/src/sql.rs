@@ -16,7 +16,7 @@ pub(crate) use schema::{create, drop_table, fill};
 use history::{Bound, Datum};
 
 use crate::catalog::{Catalog, Shape};
-use crate::{Answer, Failure, Statement, Where};
+use crate::{Failure, Reply, Statement, Where};
 
 /// A statement, ready to be sent.
 #[derive(Clone, PartialEq, Debug)]
@@ -39,16 +39,16 @@ pub(crate) enum Returns {
 
 impl Query {
     /// The answer from the rows that came back.
-    pub fn answer_rows(&self, mut rows: Vec<Vec<Datum>>) -> Answer {
+    pub fn answer_rows(&self, mut rows: Vec<Vec<Datum>>) -> Reply {
         match self.returns {
-            Returns::Row => Answer::Row(rows.pop()),
-            _ => Answer::Rows(rows.into_iter().map(split_key).collect()),
+            Returns::Row => Reply::Row(rows.pop()),
+            _ => Reply::Rows(rows.into_iter().map(split_key).collect()),
         }
     }
 
     /// The answer from the number of rows that were found.
-    pub fn answer_count(&self, count: u64) -> Answer {
-        if self.returns == Returns::Count { Answer::Count(count) } else { Answer::Done }
+    pub fn answer_count(&self, count: u64) -> Reply {
+        if self.returns == Returns::Count { Reply::Count(count) } else { Reply::Done }
     }
 
     /// Whether rows come back.

@@ -70,8 +70,8 @@ impl Planted {
     }
 
     /// What each transaction does, in program order.
-    fn roles(self) -> &'static [&'static [Step]] {
-        use Step::{ReadInitial as Old, ReadNew as New, Write};
+    fn roles(self) -> &'static [&'static [PlantedOp]] {
+        use PlantedOp::{ReadInitial as Old, ReadNew as New, Write};
         match self {
             Self::CircularInformationFlow => &[&[Write(0), New(1)], &[Write(1), New(0)]],
             Self::LongFork => &[&[Write(0)], &[Write(1)], &[New(0), Old(1)], &[Old(0), New(1)]],
@@ -97,7 +97,7 @@ impl Planted {
 
 /// An additional operation on one of two new keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Step {
+enum PlantedOp {
     ReadInitial(usize),
     ReadNew(usize),
     Write(usize),
@@ -107,7 +107,7 @@ enum Step {
     /// The same the other way round.
     ReadBothReversed(usize),
 }
-use Step::{ReadBoth, ReadBothReversed, WriteOther};
+use PlantedOp::{ReadBoth, ReadBothReversed, WriteOther};
 
 /// A history with an anomaly in it, and where.
 #[derive(Clone, Debug)]
@@ -212,29 +212,33 @@ impl NewKeys {
         Self { keys, initial, written: [value(), value()], other: value(), are_lists }
     }
 
-    fn perform(&self, step: Step, builder: &mut Builder) {
+    fn perform(&self, step: PlantedOp, builder: &mut Builder) {
         if self.are_lists {
             return self.perform_on_lists(step, builder);
         }
         match step {
-            Step::ReadInitial(key) => builder.read(self.keys[key], self.initial),
-            Step::ReadNew(key) => builder.read(self.keys[key], self.written[key]),
-            Step::Write(key) => builder.write(self.keys[key], self.written[key]),
-            Step::WriteOther(key) => builder.write(self.keys[key], self.other),
+            PlantedOp::ReadInitial(key) => builder.read(self.keys[key], self.initial),
+            PlantedOp::ReadNew(key) => builder.read(self.keys[key], self.written[key]),
+            PlantedOp::Write(key) => builder.write(self.keys[key], self.written[key]),
+            PlantedOp::WriteOther(key) => builder.write(self.keys[key], self.other),
             // Only lists show two writes at once, and without lists this is not planted.
-            Step::ReadBoth(key) | Step::ReadBothReversed(key) => builder.read_unknown(self.keys[key]),
+            PlantedOp::ReadBoth(key) | PlantedOp::ReadBothReversed(key) => {
+                builder.read_unknown(self.keys[key])
+            }
         };
     }
 
-    fn perform_on_lists(&self, step: Step, builder: &mut Builder) {
+    fn perform_on_lists(&self, step: PlantedOp, builder: &mut Builder) {
         let other = self.other;
         match step {
-            Step::ReadInitial(key) => builder.read_list(self.keys[key], &[]),
-            Step::ReadNew(key) => builder.read_list(self.keys[key], &[self.written[key]]),
-            Step::Write(key) => builder.append(self.keys[key], self.written[key]),
-            Step::WriteOther(key) => builder.append(self.keys[key], other),
-            Step::ReadBoth(key) => builder.read_list(self.keys[key], &[self.written[key], other]),
-            Step::ReadBothReversed(key) => builder.read_list(self.keys[key], &[other, self.written[key]]),
+            PlantedOp::ReadInitial(key) => builder.read_list(self.keys[key], &[]),
+            PlantedOp::ReadNew(key) => builder.read_list(self.keys[key], &[self.written[key]]),
+            PlantedOp::Write(key) => builder.append(self.keys[key], self.written[key]),
+            PlantedOp::WriteOther(key) => builder.append(self.keys[key], other),
+            PlantedOp::ReadBoth(key) => builder.read_list(self.keys[key], &[self.written[key], other]),
+            PlantedOp::ReadBothReversed(key) => {
+                builder.read_list(self.keys[key], &[other, self.written[key]])
+            }
         };
     }
 }

@@ -58,8 +58,8 @@ pub(crate) fn decide_small(
     let definition = level.clone();
     let decided = bounded(question, move || decide_readings(&readings, &definition));
     Ok(match decided {
-        Ok(Ok(ground::Answer::Allowed(_))) => answer(Decision::Holds),
-        Ok(Ok(ground::Answer::Forbidden(reasons))) => Answer {
+        Ok(Ok(ground::GroundAnswer::Allowed(_))) => answer(Decision::Holds),
+        Ok(Ok(ground::GroundAnswer::Forbidden(reasons))) => Answer {
             explanation: Some(explain(question.history, names, &reasons)),
             ..answer(Decision::Violated)
         },
@@ -71,17 +71,17 @@ pub(crate) fn decide_small(
 
 /// A history with unknown initial values may be read in several ways: the level holds if it holds for one of them. Of a
 /// violation the reasons of the first reading are told.
-fn decide_readings(readings: &[SmallHistory], level: &Level) -> Result<ground::Answer, String> {
+fn decide_readings(readings: &[SmallHistory], level: &Level) -> Result<ground::GroundAnswer, String> {
     let mut forbidden = None;
     for reading in readings {
         match ground::decide(reading, level) {
-            ground::Answer::Allowed(witness) => {
+            ground::GroundAnswer::Allowed(witness) => {
                 return match spec::oracle::accepts(reading, level, &witness) {
-                    true => Ok(ground::Answer::Allowed(witness)),
+                    true => Ok(ground::GroundAnswer::Allowed(witness)),
                     false => Err(format!("checking the witness for {} against its text", level.name)),
                 };
             }
-            ground::Answer::Forbidden(reasons) => {
+            ground::GroundAnswer::Forbidden(reasons) => {
                 let proof = ground::refutation(reading, level);
                 if proof.is_none_or(|proof| synth::proof::check(&proof).is_err()) {
                     return Err(format!("checking the refutation of {}", level.name));
@@ -90,7 +90,7 @@ fn decide_readings(readings: &[SmallHistory], level: &Level) -> Result<ground::A
             }
         }
     }
-    Ok(ground::Answer::Forbidden(forbidden.unwrap_or_default()))
+    Ok(ground::GroundAnswer::Forbidden(forbidden.unwrap_or_default()))
 }
 
 /// Runs work that cannot ask for limits in a thread that is left behind when one is reached; `None` if the thread

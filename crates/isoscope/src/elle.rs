@@ -8,7 +8,7 @@
 //! As in Elle, a register whose value no transaction wrote is taken to have held that value at the beginning.
 
 use anomalies::lattice::{self, Model, Names};
-use anomalies::{Anomaly, Assumptions, Class, Found, Search, Tier};
+use anomalies::{Anomaly, Assumptions, Class, ClassSearch, Found, Tier};
 use history::History;
 use index::{FindingKind, Index};
 use levels::LevelId;
@@ -102,7 +102,7 @@ impl ElleQuestion {
             _ => Tier::Data,
         };
         let tier = Class::all().filter(|&class| is_forbidden(class)).map(tier_of).max();
-        let search = Search {
+        let search = ClassSearch {
             assumptions: self.assumptions,
             tier: tier.unwrap_or(Tier::Data),
             only_most_severe: true,
@@ -112,7 +112,7 @@ impl ElleQuestion {
         let found = anomalies::find(history, &search, &is_forbidden);
         let mut answer = ElleAnswer::of(found);
         if answer.valid == Some(false) {
-            let all = Search { tier: Tier::Data, ..search };
+            let all = ClassSearch { tier: Tier::Data, ..search };
             answer.allowed = anomalies::find(history, &all, &|class| !is_forbidden(class)).anomalies;
         }
         if answer.valid.is_none() {

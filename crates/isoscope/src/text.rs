@@ -153,18 +153,18 @@ fn decide_at_any_size(
         most_models: if question.is_named { u32::MAX } else { FEW_MODELS },
     };
     let (decision, certificate, explanation) = match weak::decide(facts, &plan, &options) {
-        weak::Outcome::Holds(witness) => (Decision::Holds, order_of(facts, &witness), None),
-        weak::Outcome::Contradiction(nodes) => {
+        weak::TextDecision::Holds(witness) => (Decision::Holds, order_of(facts, &witness), None),
+        weak::TextDecision::Contradiction(nodes) => {
             let explanation = reasons::of_contradiction(question.history, facts, &plan, &nodes);
             let txns = nodes.iter().map(|&node| facts.txn(node)).collect();
             (Decision::Violated, TextCertificate::Violated { txns }, explanation)
         }
-        weak::Outcome::Choices(nodes) => return by_definition(question, facts, level, name, &nodes),
-        weak::Outcome::GivenUp => {
+        weak::TextDecision::Choices(nodes) => return by_definition(question, facts, level, name, &nodes),
+        weak::TextDecision::GivenUp => {
             let decision = Decision::Undecided(Obstacle::Effort);
             return Ok(Some(question.explained(Answer::plain(name.clone(), decision, started.elapsed()))));
         }
-        weak::Outcome::Stopped => {
+        weak::TextDecision::Stopped => {
             let Some(limit) = question.monitor.reached() else { return Ok(None) };
             let answer =
                 Answer::plain(name.clone(), Decision::Undecided(Obstacle::Limit(limit)), started.elapsed());

@@ -5,11 +5,11 @@ use certify::Level;
 use history::{History, Outcome};
 use index::{FindingKind, Index};
 use isoscope::anomalies::lattice::Model;
-use isoscope::anomalies::{self, Search, Tier};
+use isoscope::anomalies::{self, ClassSearch, Tier};
 use isoscope::certify;
 use isoscope::history;
 use testkit::Random;
-use testkit::generate_rows::{self, Content};
+use testkit::generate_rows::{self, RowKind};
 
 /// A model, the level that it is, and the orders that count beside dependencies.
 const MODELS: [(&str, Level, Tier); 5] = [
@@ -33,7 +33,7 @@ fn soak_classes_and_levels_agree() {
     let (mut violated, mut held, mut missed) = (0, 0, 0);
     for seed in 0..count {
         let random = &mut Random::new(seed);
-        let content = if random.percent(70) { Content::Lists } else { Content::Versions };
+        let content = if random.percent(70) { RowKind::Lists } else { RowKind::Versions };
         let history = generate_rows::history(seed, content);
         let index = Index::of(&history);
         if index.unindexed().is_some() {
@@ -44,7 +44,7 @@ fn soak_classes_and_levels_agree() {
                 continue;
             }
             let forbidden = Model::named(name).expect("a model").forbids();
-            let search = Search { tier, only_most_severe: seed % 2 == 0, ..Search::default() };
+            let search = ClassSearch { tier, only_most_severe: seed % 2 == 0, ..ClassSearch::default() };
             let found = anomalies::find(&history, &search, &|class| forbidden.contains(class.name()));
             let verdict = verify::verify(&history, &index, &level, &verify::Options::default());
             let holds = match verdict.expect("an engine").verdict {
@@ -62,7 +62,7 @@ fn soak_classes_and_levels_agree() {
                 let is_serial = level.core == certify::Core::Serializable;
                 let shown = isoscope::formats::notation::print(&history).unwrap_or_default();
                 let message = format!("seed {seed}: {name} is violated, and there is no class\n{shown}");
-                assert!(!(is_serial && is_plain(&history, &index) && content == Content::Lists), "{message}");
+                assert!(!(is_serial && is_plain(&history, &index) && content == RowKind::Lists), "{message}");
             }
         }
     }

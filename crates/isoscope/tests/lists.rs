@@ -10,7 +10,7 @@ use history::{History, KeyId, Op, Outcome, TxnId, ValueId};
 use isoscope::{Check, Decision, LevelId};
 use spec::oracle::{Explanation, accepts};
 use spec::{SmallHistory, SmallTxn};
-use testkit::generate_rows::{self, Content};
+use testkit::generate_rows::{self, RowKind};
 
 /// What a transaction read from outside (key, list), and what it appended, key by key; nothing if it contradicts itself.
 struct Footprint {
@@ -169,7 +169,7 @@ fn every_level_agrees_with_the_orders_that_there_are() {
         if drawn == count {
             break;
         }
-        let history = generate_rows::history(seed, Content::Lists);
+        let history = generate_rows::history(seed, RowKind::Lists);
         if has_repeated_element(&history) {
             continue;
         }

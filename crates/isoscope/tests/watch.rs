@@ -9,7 +9,7 @@ use isoscope::watch::{Holding, Verdict, Watcher, Way};
 use isoscope::{Check, Decision, LevelId};
 use testkit::Random;
 use testkit::generate::{Shape, history};
-use testkit::generate_rows::{self, Content};
+use testkit::generate_rows::{self, RowKind};
 
 /// The transactions in the order in which a recorder would have written them.
 fn by_end(history: &History) -> Vec<TxnId> {
@@ -159,7 +159,7 @@ fn lists_ranges_and_predicates_have_the_verdict_of_a_check() {
     let mut tally = NONE;
     for seed in 0..count() / 4 {
         let random = &mut Random::new(seed);
-        let content = *random.pick(&Content::ALL);
+        let content = *random.pick(&RowKind::ALL);
         let shape = generate_rows::Shape { times: true, ..generate_rows::Shape::any(content, random) };
         let history = generate_rows::sketch(random, &shape).build();
         for level in [LevelId::StrictSerializable, LevelId::StrongSi, LevelId::ReadAtomic] {

@@ -6,14 +6,14 @@ use history::History;
 use isoscope::{Check, Decision, LevelId};
 use spec::SmallHistory;
 use testkit::Random;
-use testkit::generate_rows::{self, Content, Shape};
+use testkit::generate_rows::{self, RowKind, Shape};
 
 /// More small forms of a history than this are not tried.
 const MOST_READINGS: usize = 64;
 
 fn random_history(seed: u64) -> History {
     let mut random = Random::new(seed);
-    let content = *random.pick(&[Content::Predicates, Content::Columns]);
+    let content = *random.pick(&[RowKind::Predicates, RowKind::Columns]);
     let shape =
         Shape { most_txns: 5, ops: 3, keys: 3, marked: 0, returning: 80, ..Shape::any(content, &mut random) };
     generate_rows::sketch(&mut random, &shape).build()

@@ -39,7 +39,7 @@ pub struct Page<'p> {
     /// Faults that struck while the history was recorded.
     pub faults: Vec<String>,
     /// Tables of litmus tests.
-    pub tables: Vec<Table>,
+    pub tables: Vec<LitmusTable>,
     /// Commands that give the same answer again.
     pub commands: Vec<String>,
 }
@@ -59,7 +59,7 @@ pub struct VerdictRow {
 
 /// A table of litmus tests: what each setting of a database allows.
 #[derive(Clone, Debug)]
-pub struct Table {
+pub struct LitmusTable {
     /// The database.
     pub title: String,
     /// The tests.

@@ -14,6 +14,6 @@ pub mod text;
 mod verdicts;
 
 pub use dot::dot;
-pub use html::{Cell, Page, Table, VerdictRow, html};
+pub use html::{Cell, LitmusTable, Page, VerdictRow, html};
 pub use svg::{Use, svg};
 pub use verdicts::verdict_rows;

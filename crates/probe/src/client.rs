@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use databases::{Answer, Database, Failure, Session, Setting};
+use databases::{Database, Failure, Reply, Session, Setting};
 
 use crate::Action;
 
@@ -19,15 +19,15 @@ pub(crate) struct Request {
 }
 
 /// What a client answered.
-pub(crate) struct Reply {
+pub(crate) struct ClientReply {
     /// The session that answers.
     pub client: ClientId,
     /// The answer of a statement, or nothing for the end of a transaction.
-    pub outcome: Result<Option<Answer>, Failure>,
+    pub outcome: Result<Option<Reply>, Failure>,
 }
 
 /// A session and the way to its thread, which ends when this is dropped and the session answers.
-pub(crate) struct Client {
+pub(crate) struct ProbeClient {
     pub id: ClientId,
     /// Which node it is connected to.
     pub node: usize,
@@ -36,24 +36,24 @@ pub(crate) struct Client {
     requests: Sender<Request>,
 }
 
-impl Client {
+impl ProbeClient {
     /// Connects to a node.
     pub fn connect(
         database: &dyn Database,
         node: usize,
         id: ClientId,
-        replies: Sender<Reply>,
-    ) -> Result<Client, Failure> {
+        replies: Sender<ClientReply>,
+    ) -> Result<ProbeClient, Failure> {
         let session = database.connect(node)?;
         let (requests, inbox) = channel();
         let session_id = session.id();
         let thread = std::thread::Builder::new().name(format!("session {}", id.0));
         let started = thread.spawn(move || serve(session, id, &inbox, &replies));
         started.map_err(|error| Failure::refused(format!("no thread for a session: {error}")))?;
-        Ok(Client { id, node, session: session_id, requests })
+        Ok(ProbeClient { id, node, session: session_id, requests })
     }
 
-    /// Asks; the answer comes as a [`Reply`].
+    /// Asks; the answer comes as a [`ClientReply`].
     pub fn ask(&self, request: Request) -> Result<(), Failure> {
         self.requests.send(request).map_err(|_| Failure::refused("the thread of a session has ended"))
     }
@@ -63,17 +63,17 @@ fn serve(
     mut session: Box<dyn Session>,
     client: ClientId,
     inbox: &Receiver<Request>,
-    replies: &Sender<Reply>,
+    replies: &Sender<ClientReply>,
 ) {
     for request in inbox {
         let outcome = perform(session.as_mut(), &request);
-        if replies.send(Reply { client, outcome }).is_err() {
+        if replies.send(ClientReply { client, outcome }).is_err() {
             return;
         }
     }
 }
 
-fn perform(session: &mut dyn Session, request: &Request) -> Result<Option<Answer>, Failure> {
+fn perform(session: &mut dyn Session, request: &Request) -> Result<Option<Reply>, Failure> {
     if let Some(setting) = &request.begin {
         session.begin(setting)?;
     }

@@ -1,6 +1,6 @@
 //! What must be seen for an anomaly to be possible.
 
-use databases::Answer;
+use databases::Reply;
 use history::Datum;
 
 use crate::{Run, Schedule, Txn, serial};
@@ -17,7 +17,7 @@ pub enum Condition {
     /// A transaction read both values in one statement.
     SawWith(Txn, Datum, Datum),
     /// A transaction's statement at this place, from 0, answered just this.
-    Answered(Txn, usize, Answer),
+    Answered(Txn, usize, Reply),
     /// These transactions committed.
     Committed(Vec<Txn>),
     /// No serial order of the committed transactions gives what they saw and what is left.
@@ -41,7 +41,7 @@ impl Condition {
     }
 }
 
-fn answers(run: &Run, txn: Txn) -> impl Iterator<Item = &Answer> {
+fn answers(run: &Run, txn: Txn) -> impl Iterator<Item = &Reply> {
     run.answers[txn.0].iter()
 }
 
@@ -51,11 +51,11 @@ fn saw_before(run: &Run, txn: Txn, first: &Datum, then: &Datum) -> bool {
 }
 
 /// Whether a value is among the columns that were returned.
-fn shows(answer: &Answer, value: &Datum) -> bool {
+fn shows(answer: &Reply, value: &Datum) -> bool {
     match answer {
-        Answer::Row(Some(row)) => row.contains(value),
-        Answer::Rows(rows) => rows.iter().any(|(_, row)| row.contains(value)),
-        Answer::Row(None) | Answer::Done | Answer::Count(_) => false,
+        Reply::Row(Some(row)) => row.contains(value),
+        Reply::Rows(rows) => rows.iter().any(|(_, row)| row.contains(value)),
+        Reply::Row(None) | Reply::Done | Reply::Count(_) => false,
     }
 }
 

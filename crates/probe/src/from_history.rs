@@ -14,11 +14,11 @@
 
 use std::collections::BTreeMap;
 
-use databases::{Answer, ColumnType, Statement, Table};
+use databases::{ColumnType, Reply, Statement, Table};
 use history::{Datum, History, Op, Outcome, TxnId};
 
 use crate::schedule::{MOST_TXNS, TABLE};
-use crate::{Action, Condition, Schedule, Step, Txn};
+use crate::{Action, Condition, Schedule, ScheduleStep, Txn};
 
 /// At most this many interleavings are made of a history.
 const MOST_INTERLEAVINGS: usize = 8;
@@ -58,7 +58,7 @@ fn schedules(name: &str, history: &History, most: usize) -> Result<Vec<Schedule>
     }
     let drafts: Vec<Draft> = history.txns().map(|txn| draft(history, txn)).collect::<Result<_, _>>()?;
     let rows = initial_rows(history, &drafts)?;
-    let orders = Search::orders(&drafts, &rows, most)?;
+    let orders = InterleavingSearch::orders(&drafts, &rows, most)?;
     let table = Table {
         name: TABLE.to_owned(),
         key: key_type(&drafts)?,
@@ -157,7 +157,7 @@ struct State {
 
 const NO_ORDER: &str = "no order of its steps gives this history on a database that keeps versions";
 
-struct Search<'d> {
+struct InterleavingSearch<'d> {
     drafts: &'d [Draft],
     /// Whether a key that an open transaction wrote is not written by others.
     locks: bool,
@@ -170,7 +170,7 @@ struct Search<'d> {
     order: Vec<usize>,
 }
 
-impl Search<'_> {
+impl InterleavingSearch<'_> {
     /// Up to so many different orders of steps, as the transaction of each.
     fn orders(
         drafts: &[Draft],
@@ -189,8 +189,15 @@ impl Search<'_> {
             let preferences = (0..drafts.len()).flat_map(|preferred| [(preferred, false), (preferred, true)]);
             for (preferred, takes_turns) in preferences {
                 let (tries, order) = (0, Vec::new());
-                let mut search =
-                    Search { drafts, locks, believes_dirty, preferred, takes_turns, tries, order };
+                let mut search = InterleavingSearch {
+                    drafts,
+                    locks,
+                    believes_dirty,
+                    preferred,
+                    takes_turns,
+                    tries,
+                    order,
+                };
                 if orders.len() == most || !search.extend(&start) {
                     // Another preference would find nothing either, or take as long.
                     break;
@@ -292,7 +299,7 @@ fn is_written_by_another(state: &State, txn: usize, key: &Datum) -> bool {
     state.dirty.get(key).is_some_and(|&(writer, _)| writer != txn)
 }
 
-fn steps(drafts: &[Draft], rows: &BTreeMap<Datum, Datum>, order: &[usize]) -> Vec<Step> {
+fn steps(drafts: &[Draft], rows: &BTreeMap<Datum, Datum>, order: &[usize]) -> Vec<ScheduleStep> {
     let deletes = drafts
         .iter()
         .flat_map(|draft| &draft.accesses)
@@ -306,7 +313,7 @@ fn steps(drafts: &[Draft], rows: &BTreeMap<Datum, Datum>, order: &[usize]) -> Ve
             None if drafts[txn].commits => (Action::Commit, "commit".to_owned()),
             None => (Action::Abort, "abort".to_owned()),
         };
-        Step { txn: Txn(txn), action, text }
+        ScheduleStep { txn: Txn(txn), action, text }
     };
     order.iter().map(step).collect()
 }
@@ -335,7 +342,7 @@ fn shown(drafts: &[Draft]) -> Vec<Condition> {
         for (place, access) in draft.accesses.iter().enumerate() {
             if let Access::Read(_, value) = access {
                 let row = value.clone().map(|value| vec![value]);
-                conditions.push(Condition::Answered(Txn(txn), place, Answer::Row(row)));
+                conditions.push(Condition::Answered(Txn(txn), place, Reply::Row(row)));
             }
         }
     }

@@ -29,6 +29,6 @@ pub use judge::{Cell, Class, Judgement, judge};
 pub use report::{Finding, Report, Row, probe};
 pub use run::{Detail, End, Event, Run};
 pub use runner::{Patience, Runner};
-pub use schedule::{Action, Schedule, Step, TABLE, Txn};
+pub use schedule::{Action, Schedule, ScheduleStep, TABLE, Txn};
 pub use suite::{Counts, Suite, built_in};
 pub use transcript::transcript;

@@ -26,7 +26,7 @@ use std::fmt;
 use databases::{ColumnType, Statement, Table};
 use history::Datum;
 
-use crate::schedule::{Schedule, Step, TABLE};
+use crate::schedule::{Schedule, ScheduleStep, TABLE};
 use crate::{Action, Condition};
 pub(crate) use cursor::Cursor;
 
@@ -109,7 +109,7 @@ struct Draft {
     class: String,
     columns: Vec<String>,
     rows: Vec<(Datum, Vec<Datum>)>,
-    steps: Vec<Step>,
+    steps: Vec<ScheduleStep>,
     shown: Vec<Vec<Condition>>,
 }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use databases::{Answer, Database, Failure, FailureKind, Session, Setting, Statement, Where};
+use databases::{Database, Failure, FailureKind, Reply, Session, Setting, Statement, Where};
 use history::Datum;
 
 use crate::{Schedule, TABLE};
@@ -107,7 +107,7 @@ fn all_rows(session: &mut dyn Session, setting: &Setting) -> Result<Rows, Failur
     let answer = session.execute(&everything)?;
     session.commit()?;
     match answer {
-        Answer::Rows(rows) => Ok(rows.into_iter().collect()),
+        Reply::Rows(rows) => Ok(rows.into_iter().collect()),
         other => Err(Failure::refused(format!("a select answered {other:?} instead of rows"))),
     }
 }

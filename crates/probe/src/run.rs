@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use databases::{Answer, Failure};
+use databases::{Failure, Reply};
 use history::Datum;
 
 use crate::Txn;
@@ -11,13 +11,13 @@ use crate::Txn;
 #[derive(Clone, PartialEq, Debug)]
 pub enum Detail {
     /// It answered at once.
-    Answered(Answer),
+    Answered(Reply),
     /// It committed or rolled back, as it was asked to.
     Ended,
     /// It waits for another session.
     Waits,
     /// It had waited, and answered now.
-    AnsweredLate(Answer),
+    AnsweredLate(Reply),
     /// It had waited, and committed or rolled back now.
     EndedLate,
     /// The database rolled the transaction back.
@@ -58,7 +58,7 @@ pub struct Run {
     /// What happened, in order.
     pub events: Vec<Event>,
     /// What each transaction's statements answered, in order.
-    pub answers: Vec<Vec<Answer>>,
+    pub answers: Vec<Vec<Reply>>,
     /// How each transaction ended.
     pub ends: Vec<End>,
     /// The rows at the end.

@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 
 use databases::{ColumnType, Database, Failure, FailureKind, Setting};
 
-use crate::client::{Client, ClientId, Reply, Request};
+use crate::client::{ClientId, ClientReply, ProbeClient, Request};
 use crate::observer::Observer;
 pub use crate::waiting::Patience;
 use crate::waiting::WaitDetector;
-use crate::{Action, Detail, End, Event, Run, Schedule, Step, Txn};
+use crate::{Action, Detail, End, Event, Run, Schedule, ScheduleStep, Txn};
 
 /// Between two looks at sessions that have not answered.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -29,12 +29,12 @@ pub struct Runner<'d> {
     patience: Patience,
     wait_detector: WaitDetector,
     observer: Observer<'d>,
-    clients: Vec<Client>,
+    clients: Vec<ProbeClient>,
     client_count: u64,
     /// What the table of the last schedule was like.
     shape: Option<Shape>,
-    outbox: Sender<Reply>,
-    replies: Receiver<Reply>,
+    outbox: Sender<ClientReply>,
+    replies: Receiver<ClientReply>,
 }
 
 impl<'d> Runner<'d> {
@@ -95,10 +95,10 @@ impl<'d> Runner<'d> {
         }
     }
 
-    fn connect(&mut self, place: usize) -> Result<Client, Failure> {
+    fn connect(&mut self, place: usize) -> Result<ProbeClient, Failure> {
         self.client_count += 1;
         let node = place % self.database.node_count().max(1);
-        Client::connect(self.database, node, ClientId(self.client_count), self.outbox.clone())
+        ProbeClient::connect(self.database, node, ClientId(self.client_count), self.outbox.clone())
     }
 
     /// Sessions that never answered are left to their threads.
@@ -127,11 +127,11 @@ enum State {
 struct Session {
     state: State,
     /// Steps that have not been answered: the first was asked.
-    open: VecDeque<Step>,
+    open: VecDeque<ScheduleStep>,
     /// Whether the first of them was seen to wait.
     has_waited: bool,
     has_begun: bool,
-    answers: Vec<databases::Answer>,
+    answers: Vec<databases::Reply>,
     end: Option<End>,
 }
 
@@ -203,7 +203,7 @@ impl<'p, 'd> Performance<'p, 'd> {
         Ok(())
     }
 
-    fn receive(&mut self, limit: Duration) -> Result<Option<Reply>, Failure> {
+    fn receive(&mut self, limit: Duration) -> Result<Option<ClientReply>, Failure> {
         match self.runner.replies.recv_timeout(limit) {
             Ok(reply) => Ok(Some(reply)),
             Err(RecvTimeoutError::Timeout) => Ok(None),
@@ -215,7 +215,7 @@ impl<'p, 'd> Performance<'p, 'd> {
     fn look(&mut self) -> Result<(), Failure> {
         for place in 0..self.sessions.len() {
             let State::Asked(since) = self.sessions[place].state else { continue };
-            let Client { node, session, .. } = self.runner.clients[place];
+            let ProbeClient { node, session, .. } = self.runner.clients[place];
             if self.runner.wait_detector.is_waiting(node, session, since.elapsed())? {
                 self.sessions[place].state = State::Waiting;
                 if !self.sessions[place].has_waited {
@@ -228,7 +228,7 @@ impl<'p, 'd> Performance<'p, 'd> {
     }
 
     /// Takes an answer, and asks what was kept for its session.
-    fn take(&mut self, reply: Reply) -> Result<(), Failure> {
+    fn take(&mut self, reply: ClientReply) -> Result<(), Failure> {
         // An answer that comes after its session was given up is ignored.
         let Some(&place) = self.by_client.get(&reply.client.0) else { return Ok(()) };
         let txn = Txn(place);
@@ -251,13 +251,13 @@ impl<'p, 'd> Performance<'p, 'd> {
         self.ask_next(txn)
     }
 
-    fn fail(&mut self, step: &Step, failure: Failure) {
+    fn fail(&mut self, step: &ScheduleStep, failure: Failure) {
         if failure.kind != FailureKind::Aborted {
             self.trouble.get_or_insert(failure.clone());
         }
         let session = &mut self.sessions[step.txn.0];
         session.end = Some(End::RolledBack(failure.clone()));
-        let skipped: Vec<Step> = session.open.drain(..).collect();
+        let skipped: Vec<ScheduleStep> = session.open.drain(..).collect();
         self.note(step, Detail::Failed(failure));
         for step in &skipped {
             self.note(step, Detail::Skipped);
@@ -304,7 +304,7 @@ impl<'p, 'd> Performance<'p, 'd> {
         }
     }
 
-    fn note(&mut self, step: &Step, detail: Detail) {
+    fn note(&mut self, step: &ScheduleStep, detail: Detail) {
         self.events.push(Event { txn: step.txn, text: step.text.clone(), detail });
     }
 }

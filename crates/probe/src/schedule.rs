@@ -34,7 +34,7 @@ pub enum Action {
 
 /// One step.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Step {
+pub struct ScheduleStep {
     /// Whose it is.
     pub txn: Txn,
     /// What is done.
@@ -55,7 +55,7 @@ pub struct Schedule {
     /// The table and what it holds at first.
     pub table: Table,
     /// The steps in their order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ScheduleStep>,
     /// The anomaly was seen if all conditions of one of these hold.
     pub shown: Vec<Vec<Condition>>,
 }

@@ -2,10 +2,10 @@
 //!
 //! The SQL is plain enough for every database that has transactions; dialects differ in how a transaction begins.
 
-use databases::{Answer, Statement};
+use databases::{Reply, Statement};
 use history::Datum;
 
-use crate::{Action, Condition, Schedule, Step, TABLE};
+use crate::{Action, Condition, Schedule, ScheduleStep, TABLE};
 
 /// What the dialects differ in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,7 +69,7 @@ fn shown(schedule: &Schedule) -> String {
             let numbers: Vec<String> = txns.iter().map(|txn| txn.number().to_string()).collect();
             Some(format!("committed {}", numbers.join(" ")))
         }
-        Condition::Answered(txn, _, Answer::Row(Some(row))) => {
+        Condition::Answered(txn, _, Reply::Row(Some(row))) => {
             Some(format!("{} saw {}", txn.number(), row.first()?))
         }
         _ => None,
@@ -92,7 +92,7 @@ fn word(datum: &Datum) -> Result<String, String> {
     }
 }
 
-fn step_text(step: &Step) -> Result<String, String> {
+fn step_text(step: &ScheduleStep) -> Result<String, String> {
     let number = step.txn.number();
     let statement = match &step.action {
         Action::Commit => return Ok(format!("c{number}")),
@@ -187,9 +187,9 @@ fn statement_text(action: &Action) -> Result<String, String> {
 }
 
 /// What a read answered in the history that the schedule was made from, as a comment.
-fn expected(schedule: &Schedule, step: &Step, place: usize) -> String {
+fn expected(schedule: &Schedule, step: &ScheduleStep, place: usize) -> String {
     let answers = schedule.shown.iter().flatten().filter_map(|condition| match condition {
-        Condition::Answered(txn, at, Answer::Row(row)) if *txn == step.txn && *at == place => Some(row),
+        Condition::Answered(txn, at, Reply::Row(row)) if *txn == step.txn && *at == place => Some(row),
         _ => None,
     });
     match (&step.action, answers.take(1).next()) {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use databases::{Answer, Statement};
+use databases::{Reply, Statement};
 use history::{Bound, Datum};
 
 use crate::{Run, Schedule, Txn};
@@ -17,17 +17,17 @@ type Rows = BTreeMap<Datum, Vec<Datum>>;
 /// An order of the committed transactions that gives what was seen and what is left, if there is one.
 pub fn order_of(schedule: &Schedule, run: &Run) -> Option<Vec<Txn>> {
     let rows: Rows = schedule.table.rows.iter().cloned().collect();
-    let mut search = Search { schedule, run, order: Vec::new() };
+    let mut search = SerialSearch { schedule, run, order: Vec::new() };
     search.extend(&rows, &run.committed()).then_some(search.order)
 }
 
-struct Search<'r> {
+struct SerialSearch<'r> {
     schedule: &'r Schedule,
     run: &'r Run,
     order: Vec<Txn>,
 }
 
-impl Search<'_> {
+impl SerialSearch<'_> {
     fn extend(&mut self, rows: &Rows, open: &[Txn]) -> bool {
         if open.is_empty() {
             return *rows == self.run.left;
@@ -59,11 +59,11 @@ impl Search<'_> {
 }
 
 /// What a statement answers on these rows, and what it makes of them; nothing if it cannot succeed.
-pub fn answer(rows: &mut Rows, columns: &[&str], statement: &Statement) -> Option<Answer> {
+pub fn answer(rows: &mut Rows, columns: &[&str], statement: &Statement) -> Option<Reply> {
     let place = |name: &str| columns.iter().position(|column| *column == name);
     Some(match statement {
         Statement::Read { key, .. } | Statement::ReadForUpdate { key, .. } => {
-            Answer::Row(rows.get(key).cloned())
+            Reply::Row(rows.get(key).cloned())
         }
         Statement::Write { key, column, value, .. } => {
             let place = place(column)?;
@@ -75,16 +75,16 @@ pub fn answer(rows: &mut Rows, columns: &[&str], statement: &Statement) -> Optio
         }
         Statement::Put { key, values, .. } => {
             rows.insert(key.clone(), values.clone());
-            Answer::Done
+            Reply::Done
         }
         Statement::Insert { key, values, .. } => match rows.insert(key.clone(), values.clone()) {
-            None => Answer::Done,
+            None => Reply::Done,
             Some(_) => return None,
         },
-        Statement::Delete { key, .. } => Answer::Count(u64::from(rows.remove(key).is_some())),
-        Statement::Range { from, to, .. } => Answer::Rows(selected(rows, |key, _| is_between(key, from, to))),
+        Statement::Delete { key, .. } => Reply::Count(u64::from(rows.remove(key).is_some())),
+        Statement::Range { from, to, .. } => Reply::Rows(selected(rows, |key, _| is_between(key, from, to))),
         Statement::Select { predicate, .. } => {
-            Answer::Rows(selected(rows, |key, row| predicate.holds(&column_of(columns, key, row))))
+            Reply::Rows(selected(rows, |key, row| predicate.holds(&column_of(columns, key, row))))
         }
         Statement::Update { predicate, set, .. } | Statement::UpdateReturning { predicate, set, .. } => {
             let found = selected(rows, |key, row| predicate.holds(&column_of(columns, key, row)));
@@ -94,22 +94,22 @@ pub fn answer(rows: &mut Rows, columns: &[&str], statement: &Statement) -> Optio
                 rows.insert(key, row);
             }
             match statement {
-                Statement::Update { .. } => Answer::Count(found.len() as u64),
-                _ => Answer::Rows(found),
+                Statement::Update { .. } => Reply::Count(found.len() as u64),
+                _ => Reply::Rows(found),
             }
         }
         Statement::DeleteWhere { predicate, .. } => {
             let before = rows.len();
             rows.retain(|key, row| !predicate.holds(&column_of(columns, key, row)));
-            Answer::Count((before - rows.len()) as u64)
+            Reply::Count((before - rows.len()) as u64)
         }
         // A schedule never asks these: their meaning is the database's own.
         Statement::Append { .. } | Statement::Sql(_) => return None,
     })
 }
 
-fn change(row: Option<&mut Vec<Datum>>, how: impl FnOnce(&mut Vec<Datum>)) -> Answer {
-    Answer::Count(row.map(how).map_or(0, |()| 1))
+fn change(row: Option<&mut Vec<Datum>>, how: impl FnOnce(&mut Vec<Datum>)) -> Reply {
+    Reply::Count(row.map(how).map_or(0, |()| 1))
 }
 
 fn add(value: &mut Datum, by: i64) {

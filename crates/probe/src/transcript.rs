@@ -1,6 +1,6 @@
 //! A run as people read it: a column for each session, time going down.
 
-use databases::{Answer, Failure};
+use databases::{Failure, Reply};
 use history::Datum;
 
 use crate::{Detail, End, Event, Judgement, Run, Schedule};
@@ -49,15 +49,15 @@ fn code_of(failure: &Failure) -> String {
     failure.code.clone().unwrap_or_else(|| "rolled back".to_owned())
 }
 
-fn shown_answer(answer: &Answer) -> String {
+fn shown_answer(answer: &Reply) -> String {
     match answer {
-        Answer::Done => String::new(),
-        Answer::Count(0) => " → no row".to_owned(),
-        Answer::Count(1) => " → 1 row".to_owned(),
-        Answer::Count(count) => format!(" → {count} rows"),
-        Answer::Row(None) => " → nothing".to_owned(),
-        Answer::Row(Some(row)) => format!(" → {}", shown_row(row)),
-        Answer::Rows(rows) => format!(" → {}", shown_rows(rows)),
+        Reply::Done => String::new(),
+        Reply::Count(0) => " → no row".to_owned(),
+        Reply::Count(1) => " → 1 row".to_owned(),
+        Reply::Count(count) => format!(" → {count} rows"),
+        Reply::Row(None) => " → nothing".to_owned(),
+        Reply::Row(Some(row)) => format!(" → {}", shown_row(row)),
+        Reply::Rows(rows) => format!(" → {}", shown_rows(rows)),
     }
 }
 

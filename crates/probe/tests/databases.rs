@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use databases::{Answer, Database, Statement, Url};
+use databases::{Database, Reply, Statement, Url};
 use history::Datum;
 use isoscope_probe::expect::{self, Expectation};
 use isoscope_probe::{Patience, Report, Suite};
@@ -187,7 +187,7 @@ fn has_snapshot_isolation(database: &dyn Database) -> bool {
     session.begin(&database.settings()[0]).unwrap();
     let asked = session.execute(&Statement::Sql("SELECT @@innodb_snapshot_isolation".to_owned()));
     // Versions that do not know the variable refuse the question.
-    matches!(asked, Ok(Answer::Rows(rows)) if rows.iter().any(|(value, _)| *value == Datum::Int(1)))
+    matches!(asked, Ok(Reply::Rows(rows)) if rows.iter().any(|(value, _)| *value == Datum::Int(1)))
 }
 
 /// The history is write skew, which snapshot isolation shows and locks prevent.

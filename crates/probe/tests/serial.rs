@@ -1,6 +1,6 @@
 //! What counts as serializable: outcomes that were made up, judged by running them one after another.
 
-use databases::Answer;
+use databases::Reply;
 use history::Datum;
 use isoscope_probe::{Cell, Class, Condition, End, Run, Schedule, Txn, judge, notation};
 
@@ -8,11 +8,11 @@ fn schedule(text: &str) -> Schedule {
     notation::parse(&format!("schedule test\n{text}")).unwrap().remove(0)
 }
 
-fn value(value: i64) -> Answer {
-    Answer::Row(Some(vec![Datum::Int(value)]))
+fn value(value: i64) -> Reply {
+    Reply::Row(Some(vec![Datum::Int(value)]))
 }
 
-fn run(answers: Vec<Vec<Answer>>, left: &[(&str, i64)]) -> Run {
+fn run(answers: Vec<Vec<Reply>>, left: &[(&str, i64)]) -> Run {
     let ends = vec![End::Committed; answers.len()];
     let left = left.iter().map(|&(key, value)| (Datum::str(key), vec![Datum::Int(value)])).collect();
     Run { events: Vec::new(), answers, ends, left }
@@ -23,7 +23,7 @@ const WRITE_SKEW: &str = "init x=0 y=0\nsteps r1(x) r2(y) w1(y)=1 w2(x)=1 c1 c2"
 #[test]
 fn write_skew_is_no_serial_order() {
     let schedule = schedule(WRITE_SKEW);
-    let skewed = run(vec![vec![value(0), Answer::Count(1)]; 2], &[("x", 1), ("y", 1)]);
+    let skewed = run(vec![vec![value(0), Reply::Count(1)]; 2], &[("x", 1), ("y", 1)]);
     let judgement = judge(&schedule, &skewed);
     assert_eq!(
         (judgement.cell, judgement.class, judgement.serial_order),
@@ -34,7 +34,7 @@ fn write_skew_is_no_serial_order() {
 #[test]
 fn one_after_the_other_is_a_serial_order() {
     let schedule = schedule(WRITE_SKEW);
-    let answers = vec![vec![value(1), Answer::Count(1)], vec![value(0), Answer::Count(1)]];
+    let answers = vec![vec![value(1), Reply::Count(1)], vec![value(0), Reply::Count(1)]];
     let judgement = judge(&schedule, &run(answers, &[("x", 1), ("y", 1)]));
     assert_eq!(judgement.serial_order, Some(vec![Txn(1), Txn(0)]));
     assert_eq!((judgement.cell, judgement.class), (Cell::Prevented, Class::Avoid));
@@ -43,7 +43,7 @@ fn one_after_the_other_is_a_serial_order() {
 #[test]
 fn what_is_left_counts() {
     let schedule = schedule("init x=0\nsteps w1(x)=1 w2(x)=2 c1 c2");
-    let answers = vec![vec![Answer::Count(1)]; 2];
+    let answers = vec![vec![Reply::Count(1)]; 2];
     assert!(judge(&schedule, &run(answers.clone(), &[("x", 2)])).serial_order.is_some());
     assert_eq!(judge(&schedule, &run(answers, &[("x", 0)])).class, Class::Anomaly);
 }
@@ -51,7 +51,7 @@ fn what_is_left_counts() {
 #[test]
 fn what_was_rolled_back_does_not_count() {
     let schedule = schedule(WRITE_SKEW);
-    let mut half = run(vec![vec![value(0), Answer::Count(1)], vec![value(7)]], &[("x", 0), ("y", 1)]);
+    let mut half = run(vec![vec![value(0), Reply::Count(1)], vec![value(7)]], &[("x", 0), ("y", 1)]);
     half.ends[1] = End::RolledBack(databases::Failure::aborted("deadlock"));
     let judgement = judge(&schedule, &half);
     assert_eq!((judgement.cell, judgement.class), (Cell::Aborts, Class::Rollback));
@@ -62,10 +62,9 @@ fn what_was_rolled_back_does_not_count() {
 fn predicates_inserts_and_deletes_are_replayed() {
     let schedule = schedule("init a=1\nsteps p1[v>0] i1(b)=2 d1[v=1] u1[all]=5 p1[all] c1");
     let rows = |rows: &[(&str, i64)]| {
-        Answer::Rows(rows.iter().map(|&(key, value)| (Datum::str(key), vec![Datum::Int(value)])).collect())
+        Reply::Rows(rows.iter().map(|&(key, value)| (Datum::str(key), vec![Datum::Int(value)])).collect())
     };
-    let answers =
-        vec![rows(&[("a", 1)]), Answer::Done, Answer::Count(1), Answer::Count(1), rows(&[("b", 5)])];
+    let answers = vec![rows(&[("a", 1)]), Reply::Done, Reply::Count(1), Reply::Count(1), rows(&[("b", 5)])];
     assert!(judge(&schedule, &run(vec![answers], &[("b", 5)])).serial_order.is_some());
 }
 

@@ -5,7 +5,7 @@
 //! The transaction is recorded as begun when its first statement was answered: most databases take their snapshot with
 //! the first statement, whatever they answer to `BEGIN`.
 
-use databases::{Answer, Comparison, Database, Failure, Session, Statement, StatementKind, Where};
+use databases::{Comparison, Database, Failure, Reply, Session, Statement, StatementKind, Where};
 use history::{Bound, Change, Datum};
 use record::SessionRecorder;
 
@@ -114,7 +114,7 @@ impl<'a> Attempt<'a> {
         let key = key.into();
         let recorded = relation.recorded_value(&values);
         let answer = self.execute(&self.write_statement(relation, &key, values));
-        let found = !matches!(answer, Ok(Answer::Count(0)));
+        let found = !matches!(answer, Ok(Reply::Count(0)));
         let value = if found { &recorded } else { &Datum::Nil };
         let key = relation.recorded_key(&key);
         self.note(|recorder| match found {
@@ -170,7 +170,7 @@ impl<'a> Attempt<'a> {
         let key = key.into();
         let recorded = relation.recorded_key(&key);
         let answer = self.execute(&Statement::Delete { table: relation.name().to_owned(), key });
-        let found = !matches!(answer, Ok(Answer::Count(0)));
+        let found = !matches!(answer, Ok(Reply::Count(0)));
         self.note(|recorder| match found {
             true => recorder.delete(&recorded, None),
             false => recorder.read(&recorded, &Datum::Nil),
@@ -230,11 +230,11 @@ impl<'a> Attempt<'a> {
         let columns = set.iter().map(|(name, value)| (Datum::str(name.as_str()), value.clone()));
         let change = Change::Set(Datum::row(columns.collect()));
         let count = match &answer {
-            Ok(Answer::Rows(rows)) => {
+            Ok(Reply::Rows(rows)) => {
                 self.note_update(relation, predicate, &change, rows);
                 return Ok(());
             }
-            Ok(Answer::Count(count)) => Some(*count),
+            Ok(Reply::Count(count)) => Some(*count),
             _ => None,
         };
         self.note(|recorder| recorder.predicate_write(&predicate.to_datum(), &change, count));
@@ -296,7 +296,7 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    fn execute(&mut self, statement: &Statement) -> Result<Answer, Stop> {
+    fn execute(&mut self, statement: &Statement) -> Result<Reply, Stop> {
         match (self.interference)() {
             Some(Disturbance::Drop) => return Err(Stop::Dropped),
             Some(Disturbance::Pause(time)) => std::thread::sleep(time),
@@ -317,26 +317,26 @@ fn list_of(values: &[Datum]) -> Vec<Datum> {
     }
 }
 
-fn row_of(answer: Answer) -> Result<Option<Vec<Datum>>, Stop> {
+fn row_of(answer: Reply) -> Result<Option<Vec<Datum>>, Stop> {
     match answer {
-        Answer::Row(row) => Ok(row),
+        Reply::Row(row) => Ok(row),
         other => Err(unexpected("a row", &other)),
     }
 }
 
-fn rows_of(answer: Answer) -> Result<Vec<KeyedRow>, Stop> {
+fn rows_of(answer: Reply) -> Result<Vec<KeyedRow>, Stop> {
     match answer {
-        Answer::Rows(rows) => Ok(rows),
+        Reply::Rows(rows) => Ok(rows),
         other => Err(unexpected("rows", &other)),
     }
 }
 
-fn unexpected(expected: &str, found: &Answer) -> Stop {
+fn unexpected(expected: &str, found: &Reply) -> Stop {
     let found = match found {
-        Answer::Done => "done",
-        Answer::Count(_) => "a count",
-        Answer::Row(_) => "a row",
-        Answer::Rows(_) => "rows",
+        Reply::Done => "done",
+        Reply::Count(_) => "a count",
+        Reply::Row(_) => "a row",
+        Reply::Rows(_) => "rows",
     };
     Stop::Failed(Failure::refused(format!("the driver answered a read with {found}, expected {expected}")))
 }

@@ -20,7 +20,7 @@ pub(crate) struct Client<'r> {
     pub database: &'r dyn Database,
     pub setting: &'r Setting,
     pub abilities: Abilities,
-    pub transactions: Box<dyn workload::Client + 'r>,
+    pub transactions: Box<dyn workload::WorkloadClient + 'r>,
     pub recorder: Option<SessionRecorder>,
     pub shared: &'r Shared,
     /// The time from one begin to the next, if a rate was asked for.

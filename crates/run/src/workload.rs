@@ -21,7 +21,7 @@ pub trait Workload: Send + Sync {
     fn needs(&self) -> Vec<StatementKind>;
 
     /// The transactions of one session.
-    fn client<'w>(&'w self, session: u32) -> Box<dyn Client + 'w>;
+    fn client<'w>(&'w self, session: u32) -> Box<dyn WorkloadClient + 'w>;
 
     /// Something to say about the last state, which was read after all clients had ended.
     fn remark(&self, last: &[Vec<KeyedRow>]) -> Option<String> {
@@ -31,7 +31,7 @@ pub trait Workload: Send + Sync {
 }
 
 /// The transactions of one session.
-pub trait Client: Send {
+pub trait WorkloadClient: Send {
     /// Runs the next transaction, up to but without its commit.
     fn transaction(&mut self, attempt: &mut Attempt<'_>) -> Result<(), Stop>;
 }

@@ -43,13 +43,13 @@ pub trait Algebra {
 
 /// A relation as a table: one cell for each tuple, the last column fastest.
 #[derive(Clone, Debug)]
-pub struct Table<B> {
+pub struct DenseRelation<B> {
     sorts: Vec<Sort>,
     sizes: Vec<usize>,
     cells: Vec<B>,
 }
 
-impl<B: Copy> Table<B> {
+impl<B: Copy> DenseRelation<B> {
     /// The cell of a tuple.
     pub fn at(&self, tuple: &[usize]) -> B {
         self.cells[self.place(tuple)]
@@ -76,7 +76,7 @@ pub struct Evaluator<'a, A: Algebra> {
     /// The structure.
     pub algebra: &'a mut A,
     values: Vec<usize>,
-    closed: HashMap<*const Rel, Option<Rc<Table<A::Bit>>>>,
+    closed: HashMap<*const Rel, Option<Rc<DenseRelation<A::Bit>>>>,
 }
 
 impl<'a, A: Algebra> Evaluator<'a, A> {
@@ -119,7 +119,7 @@ impl<'a, A: Algebra> Evaluator<'a, A> {
     }
 
     /// The table of a relation.
-    pub fn table(&mut self, rel: &Rel) -> Rc<Table<A::Bit>> {
+    pub fn table(&mut self, rel: &Rel) -> Rc<DenseRelation<A::Bit>> {
         let key: *const Rel = rel;
         match self.closed.get(&key) {
             Some(Some(table)) => return Rc::clone(table),
@@ -186,7 +186,7 @@ impl<'a, A: Algebra> Evaluator<'a, A> {
         result
     }
 
-    fn subset(&mut self, left: &Table<A::Bit>, right: &Table<A::Bit>) -> A::Bit {
+    fn subset(&mut self, left: &DenseRelation<A::Bit>, right: &DenseRelation<A::Bit>) -> A::Bit {
         let mut result = self.algebra.constant(true);
         for (&inside, &outside) in left.cells.iter().zip(&right.cells) {
             let absent = self.algebra.not(inside);
@@ -207,7 +207,7 @@ impl<'a, A: Algebra> Evaluator<'a, A> {
         self.algebra.not(twice)
     }
 
-    fn computed(&mut self, rel: &Rel) -> Table<A::Bit> {
+    fn computed(&mut self, rel: &Rel) -> DenseRelation<A::Bit> {
         match rel {
             Rel::Base(base) => self.filled(base.sorts(), |this, tuple| this.algebra.base(*base, tuple)),
             Rel::None(sorts) => self.filled(sorts, |this, _| this.algebra.constant(false)),
@@ -276,10 +276,10 @@ impl<'a, A: Algebra> Evaluator<'a, A> {
         &mut self,
         sorts: &[Sort],
         mut cell: impl FnMut(&mut Self, &[usize]) -> A::Bit,
-    ) -> Table<A::Bit> {
+    ) -> DenseRelation<A::Bit> {
         let sizes: Vec<usize> = sorts.iter().map(|&sort| self.algebra.size(sort)).collect();
         let count = sizes.iter().product();
-        let mut table = Table { sorts: sorts.to_vec(), sizes, cells: Vec::with_capacity(count) };
+        let mut table = DenseRelation { sorts: sorts.to_vec(), sizes, cells: Vec::with_capacity(count) };
         for place in 0..count {
             let tuple = table.tuple(place);
             let bit = cell(self, &tuple);
@@ -293,14 +293,14 @@ impl<'a, A: Algebra> Evaluator<'a, A> {
         left: &Rel,
         right: &Rel,
         operation: impl Fn(&mut A, A::Bit, A::Bit) -> A::Bit,
-    ) -> Table<A::Bit> {
+    ) -> DenseRelation<A::Bit> {
         let (left, right) = (self.table(left), self.table(right));
         let pairs = left.cells.iter().zip(&right.cells);
         let cells = pairs.map(|(&a, &b)| operation(self.algebra, a, b)).collect();
-        Table { sorts: left.sorts.clone(), sizes: left.sizes.clone(), cells }
+        DenseRelation { sorts: left.sorts.clone(), sizes: left.sizes.clone(), cells }
     }
 
-    fn join(&mut self, left: &Table<A::Bit>, right: &Table<A::Bit>) -> Table<A::Bit> {
+    fn join(&mut self, left: &DenseRelation<A::Bit>, right: &DenseRelation<A::Bit>) -> DenseRelation<A::Bit> {
         let split = left.sorts.len() - 1;
         let sorts = [&left.sorts[..split], &right.sorts[1..]].concat();
         let middle_size = right.sizes[0];
@@ -326,7 +326,7 @@ impl<'a, A: Algebra> Evaluator<'a, A> {
     }
 
     /// The closure, by last steps if the relation goes forward, and by Warshall's way otherwise.
-    fn closure(&mut self, table: &Table<A::Bit>) -> Table<A::Bit> {
+    fn closure(&mut self, table: &DenseRelation<A::Bit>) -> DenseRelation<A::Bit> {
         let direction: Vec<usize> = match self.algebra.direction() {
             Some(direction) => direction.to_vec(),
             None => (0..table.sizes[0]).collect(),
@@ -344,7 +344,11 @@ impl<'a, A: Algebra> Evaluator<'a, A> {
     }
 
     /// A path is a step, or a path to some transaction and a last step from there.
-    fn closure_by_last_steps(&mut self, table: &Table<A::Bit>, direction: &[usize]) -> Table<A::Bit> {
+    fn closure_by_last_steps(
+        &mut self,
+        table: &DenseRelation<A::Bit>,
+        direction: &[usize],
+    ) -> DenseRelation<A::Bit> {
         let mut closure = table.clone();
         let size = closure.sizes[0];
         for (last, &to) in direction.iter().enumerate() {
@@ -363,7 +367,7 @@ impl<'a, A: Algebra> Evaluator<'a, A> {
     }
 
     /// Warshall: after round k, a cell tells of the paths whose inner steps are among the first k elements.
-    fn closure_by_middles(&mut self, table: &Table<A::Bit>) -> Table<A::Bit> {
+    fn closure_by_middles(&mut self, table: &DenseRelation<A::Bit>) -> DenseRelation<A::Bit> {
         let mut closure = table.clone();
         let size = closure.sizes[0];
         for middle in 0..size {

@@ -15,7 +15,7 @@ use crate::small::{Object, SmallHistory, object_name, session_name};
 
 /// Whether a level allows a history, and why.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Answer {
+pub enum GroundAnswer {
     /// It does, by this witness.
     Allowed(Explanation),
     /// It does not: these cannot all be true.
@@ -91,7 +91,7 @@ pub fn txn_name(history: &SmallHistory, place: usize) -> String {
 }
 
 /// Whether a level allows a history, by a solver.
-pub fn decide(history: &SmallHistory, level: &Level) -> Answer {
+pub fn decide(history: &SmallHistory, level: &Level) -> GroundAnswer {
     let mut circuit = Circuit::default();
     let mut solver = Solver::default();
     let grounding = Grounding::new(history, level.framework, &mut circuit, &mut solver);
@@ -238,10 +238,10 @@ impl Question {
         self.switched(fact, reason);
     }
 
-    fn answer(mut self, history: &SmallHistory, level: &Level) -> Answer {
+    fn answer(mut self, history: &SmallHistory, level: &Level) -> GroundAnswer {
         let mut switches: Vec<Lit> = self.switches.iter().map(|&(switch, _)| switch).collect();
         if self.solver.solve(&self.circuit, &switches) {
-            return Answer::Allowed(self.grounding.explanation(history, level.framework, &self.solver));
+            return GroundAnswer::Allowed(self.grounding.explanation(history, level.framework, &self.solver));
         }
         switches = self.solver.core(&self.circuit, &switches);
         let mut at = 0;
@@ -257,7 +257,7 @@ impl Question {
             }
         }
         let kept = self.switches.into_iter().filter(|(switch, _)| switches.contains(switch));
-        Answer::Forbidden(kept.map(|(_, reason)| reason).collect())
+        GroundAnswer::Forbidden(kept.map(|(_, reason)| reason).collect())
     }
 }
 

@@ -110,12 +110,12 @@ pub fn witness(facts: &Facts, level: &Level) -> Option<Judged> {
     if level.framework == Framework::Visibility {
         required.iter_mut().zip(&facts.reads_from).for_each(|(column, sources)| *column |= sources);
     }
-    let mut search = Search { facts, level, demand: &demand, required, judged: Judged::default() };
+    let mut search = OrderSearch { facts, level, demand: &demand, required, judged: Judged::default() };
     search.judged.visible = vec![0; facts.txn_count()];
     search.extend(0).then_some(search.judged)
 }
 
-struct Search<'a> {
+struct OrderSearch<'a> {
     facts: &'a Facts,
     level: &'a Level,
     demand: &'a crate::core::Formula,
@@ -123,7 +123,7 @@ struct Search<'a> {
     judged: Judged,
 }
 
-impl Search<'_> {
+impl OrderSearch<'_> {
     fn extend(&mut self, placed: TxnSet) -> bool {
         if self.judged.order.len() == self.facts.txn_count() {
             return judge(self.facts, &self.judged, self.demand);

@@ -283,14 +283,14 @@ fn the_solver_agrees_with_enumeration() {
         let expected = oracle::holds(history, level);
         let context = || format!("{}, seed {SEED}, round {round}:\n{history}", level.name);
         match isoscope_spec::ground::decide(history, level) {
-            isoscope_spec::ground::Answer::Allowed(explanation) => {
+            isoscope_spec::ground::GroundAnswer::Allowed(explanation) => {
                 assert!(expected, "{}", context());
                 let committed = |place: usize| history.txns[place].outcome == Outcome::Committed;
                 assert!(
                     (0..history.txns.len()).all(|place| !committed(place) || explanation.committed[place])
                 );
             }
-            isoscope_spec::ground::Answer::Forbidden(reasons) => {
+            isoscope_spec::ground::GroundAnswer::Forbidden(reasons) => {
                 assert!(!expected, "{}", context());
                 assert!(!reasons.is_empty(), "{}", context());
             }

@@ -5,7 +5,7 @@ use std::fmt;
 use spec::{Level, SmallHistory, ground};
 
 use crate::grow::{Bounds, synth};
-use crate::problem::{Found, Options, Outcome, Problem};
+use crate::problem::{Found, Options, Problem, Synthesis};
 
 /// How the histories that one level allows lie to those of another, within a scope.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,8 +60,8 @@ fn relation(only_first: bool, only_second: bool) -> Relation {
 pub fn compare(first: &Level, second: &Level, options: Options, bounds: Bounds) -> Comparison {
     let only =
         |allow, forbid| match synth(&Problem { allow: vec![allow], forbid: vec![forbid], options }, bounds) {
-            Outcome::Found(found) => Some(*found),
-            Outcome::None(_) => None,
+            Synthesis::Found(found) => Some(*found),
+            Synthesis::None(_) => None,
         };
     Comparison { only_first: only(first, second), only_second: only(second, first) }
 }
@@ -102,7 +102,7 @@ pub fn matrix(levels: &[&Level], options: Options, bounds: Bounds) -> Matrix {
                     continue;
                 }
                 let problem = Problem { allow: vec![levels[first]], forbid: vec![levels[second]], options };
-                if let Outcome::Found(found) = synth(&problem, Bounds::exactly(scope)) {
+                if let Synthesis::Found(found) = synth(&problem, Bounds::exactly(scope)) {
                     spread(&mut matrix, levels, &found.history);
                 }
             }

@@ -3,7 +3,7 @@
 //! Fewest transactions first, then fewest objects, then fewest operations: that is the order in which a reader finds a
 //! history hard. Each step asks the same question in a smaller scope, so the result is the least, not just a local one.
 
-use crate::problem::{Found, NoneWithin, Outcome, Problem, Scope};
+use crate::problem::{Found, NoneWithin, Problem, Scope, Synthesis};
 use crate::search::{Search, evidence};
 
 /// Bounds that the caller gives; what is not given is found.
@@ -52,33 +52,33 @@ impl Bounds {
 }
 
 /// The smallest history that answers a problem within bounds, with the evidence.
-pub fn synth(problem: &Problem<'_>, bounds: Bounds) -> Outcome {
+pub fn synth(problem: &Problem<'_>, bounds: Bounds) -> Synthesis {
     synth_telling(problem, bounds, &mut |_| {})
 }
 
 /// The same; `tell` hears of every history that is smaller than those before it, so that the last one is known when a limit
 /// ends the search for a smaller one.
-pub fn synth_telling(problem: &Problem<'_>, bounds: Bounds, tell: &mut dyn FnMut(&Found)) -> Outcome {
+pub fn synth_telling(problem: &Problem<'_>, bounds: Bounds, tell: &mut dyn FnMut(&Found)) -> Synthesis {
     match first(problem, bounds) {
-        Outcome::Found(found) => {
+        Synthesis::Found(found) => {
             tell(&found);
-            Outcome::Found(Box::new(smallest(problem, bounds, *found, tell)))
+            Synthesis::Found(Box::new(smallest(problem, bounds, *found, tell)))
         }
         none => none,
     }
 }
 
 /// The first history that answers a problem, of the fewest transactions but with any number of objects and operations.
-pub fn first(problem: &Problem<'_>, bounds: Bounds) -> Outcome {
+pub fn first(problem: &Problem<'_>, bounds: Bounds) -> Synthesis {
     let mut none = None;
     for scope in bounds.scopes() {
         match Search::new(problem, scope).outcome() {
-            found @ Outcome::Found(_) => return found,
-            Outcome::None(within) => none = Some(within),
+            found @ Synthesis::Found(_) => return found,
+            Synthesis::None(within) => none = Some(within),
         }
     }
     let empty = Scope { txns: 0, objects: 0, values: 0 };
-    Outcome::None(none.unwrap_or(NoneWithin { scope: empty, effort: Default::default(), proof: None }))
+    Synthesis::None(none.unwrap_or(NoneWithin { scope: empty, effort: Default::default(), proof: None }))
 }
 
 fn smallest(problem: &Problem<'_>, bounds: Bounds, found: Found, tell: &mut dyn FnMut(&Found)) -> Found {

@@ -2,14 +2,14 @@
 //!
 //! ```
 //! use spec::library::level;
-//! use isoscope_synth::{Bounds, Options, Outcome, Problem, synth};
+//! use isoscope_synth::{Bounds, Options, Synthesis, Problem, synth};
 //!
 //! let problem = Problem {
 //!     allow: vec![level("session-snapshot-isolation").unwrap()],
 //!     forbid: vec![level("session-serializable").unwrap()],
 //!     options: Options::default(),
 //! };
-//! let Outcome::Found(found) = synth(&problem, Bounds::default()) else { panic!("write skew exists") };
+//! let Synthesis::Found(found) = synth(&problem, Bounds::default()) else { panic!("write skew exists") };
 //! assert_eq!(found.history.to_string(), "a: r(x)=0 w(y)=1\nb: r(y)=0 w(x)=1\n");
 //! ```
 //!
@@ -38,9 +38,9 @@ pub use compare::{Comparison, Matrix, Relation, compare, matrix};
 pub use enumerate::{All, all};
 pub use grow::{Bounds, MOST_OBJECTS, MOST_TXNS, first, synth, synth_telling};
 pub use hasse::Hasse;
-pub use problem::{Effort, Found, NoneWithin, Options, Outcome, Problem, Scope, ScopeProof, Sessions};
+pub use problem::{Effort, Found, NoneWithin, Options, Problem, Scope, ScopeProof, Sessions, Synthesis};
 
 /// Looks for a history of exactly this scope; what is found is not minimised.
-pub fn synth_within(problem: &Problem<'_>, scope: Scope) -> Outcome {
+pub fn synth_within(problem: &Problem<'_>, scope: Scope) -> Synthesis {
     search::Search::new(problem, scope).outcome()
 }

@@ -130,14 +130,14 @@ pub struct ScopeProof {
 
 /// The answer to a problem in one scope.
 #[derive(Clone, Debug)]
-pub enum Outcome {
+pub enum Synthesis {
     /// A history, and the evidence.
     Found(Box<Found>),
     /// None within the scope.
     None(NoneWithin),
 }
 
-impl Outcome {
+impl Synthesis {
     /// The history found, if any.
     pub fn found(&self) -> Option<&Found> {
         match self {

@@ -6,13 +6,13 @@
 //! along it follows the history, so one counterexample excludes every history that the same order explains.
 
 use spec::circuit::Circuit;
-use spec::ground::{self, Answer};
+use spec::ground::{self, GroundAnswer};
 use spec::sat::Solver;
 use spec::{Base, Framework, Level, Rel, SmallHistory, Sort, total_order};
 
 use crate::cycle::{Pattern, is_forced, pattern};
 use crate::encode::{Encoder, Witness, pairs_of};
-use crate::problem::{Effort, Found, NoneWithin, Outcome, Problem, Scope, ScopeProof};
+use crate::problem::{Effort, Found, NoneWithin, Problem, Scope, ScopeProof, Synthesis};
 use crate::symbols::{Pairs, constant_order};
 use crate::unknown::{Numbering, Unknown};
 
@@ -229,13 +229,13 @@ impl<'p> Search<'p> {
     }
 
     /// The answer: a history with its evidence, or none.
-    pub fn outcome(&mut self) -> Outcome {
+    pub fn outcome(&mut self) -> Synthesis {
         match self.next() {
-            Some(history) => Outcome::Found(Box::new(self.found(history))),
+            Some(history) => Synthesis::Found(Box::new(self.found(history))),
             None => {
                 let legend = format!("{:?}\n{}", self.scope, self.legend.join("\n"));
                 let proof = self.encoder.solver.proof().map(|clauses| ScopeProof { clauses, legend });
-                Outcome::None(NoneWithin { scope: self.scope, effort: self.effort(), proof })
+                Synthesis::None(NoneWithin { scope: self.scope, effort: self.effort(), proof })
             }
         }
     }
@@ -249,13 +249,13 @@ impl<'p> Search<'p> {
 /// A history with why each level allows or forbids it.
 pub(crate) fn evidence(problem: &Problem<'_>, history: SmallHistory, scope: Scope, effort: Effort) -> Found {
     let allowed = problem.allow.iter().map(|level| match ground::decide(&history, level) {
-        Answer::Allowed(explanation) => explanation,
-        Answer::Forbidden(_) => panic!("{} must allow what was found:\n{history}", level.name),
+        GroundAnswer::Allowed(explanation) => explanation,
+        GroundAnswer::Forbidden(_) => panic!("{} must allow what was found:\n{history}", level.name),
     });
     let allowed = allowed.collect();
     let forbidden = problem.forbid.iter().map(|level| match ground::decide(&history, level) {
-        Answer::Forbidden(reasons) => reasons,
-        Answer::Allowed(_) => panic!("{} must forbid what was found:\n{history}", level.name),
+        GroundAnswer::Forbidden(reasons) => reasons,
+        GroundAnswer::Allowed(_) => panic!("{} must forbid what was found:\n{history}", level.name),
     });
     let forbidden = forbidden.collect();
     Found { history, allowed, forbidden, scope, effort }

@@ -5,7 +5,7 @@ mod common;
 
 use common::{confirm_by_engine, scope};
 use isoscope_synth::bench::problems;
-use isoscope_synth::{Options, Outcome, Problem, synth_within};
+use isoscope_synth::{Options, Problem, Synthesis, synth_within};
 use spec::{ground, library};
 
 #[test]
@@ -19,12 +19,12 @@ fn histories_of_six_to_ten_transactions_are_as_claimed() {
             options: Options::default(),
         };
         for txns in [6, 8, 10] {
-            let Outcome::Found(found) = synth_within(&problem, scope(txns, 5, 5)) else { continue };
+            let Synthesis::Found(found) = synth_within(&problem, scope(txns, 5, 5)) else { continue };
             count += 1;
             for (levels, expected) in [(&problem.allow, true), (&problem.forbid, false)] {
                 for level in levels {
                     let answer = ground::decide(&found.history, level);
-                    let is_allowed = matches!(answer, ground::Answer::Allowed(_));
+                    let is_allowed = matches!(answer, ground::GroundAnswer::Allowed(_));
                     assert_eq!(is_allowed, expected, "{} on\n{}", level.name, found.history);
                     confirm_by_engine(&found.history, &level.name, expected);
                 }

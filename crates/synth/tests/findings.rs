@@ -4,15 +4,15 @@ mod common;
 
 use common::{confirm, is_found, level, problem, scope};
 use expect_test::{Expect, expect};
-use isoscope_synth::{Bounds, Options, Outcome, Problem, Relation, Sessions, compare, synth};
+use isoscope_synth::{Bounds, Options, Problem, Relation, Sessions, Synthesis, compare, synth};
 
 fn smallest(problem: &Problem<'_>) -> isoscope_synth::Found {
     match synth(problem, Bounds::default()) {
-        Outcome::Found(found) => {
+        Synthesis::Found(found) => {
             confirm(problem, &found);
             *found
         }
-        Outcome::None(none) => panic!("{}", none.report()),
+        Synthesis::None(none) => panic!("{}", none.report()),
     }
 }
 
@@ -51,7 +51,7 @@ fn what_an_incomplete_search_misses() {
 #[test]
 fn the_read_only_anomaly() {
     let problem = problem("si-b,update-ser-b", "ser-b", Options::default());
-    let Outcome::Found(found) = isoscope_synth::synth_within(&problem, scope(3, 2, 2)) else {
+    let Synthesis::Found(found) = isoscope_synth::synth_within(&problem, scope(3, 2, 2)) else {
         panic!("three are enough")
     };
     confirm(&problem, &found);

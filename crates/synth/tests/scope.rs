@@ -5,7 +5,7 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::{confirm, problem, scope};
-use isoscope_synth::{Options, Outcome, all, proof};
+use isoscope_synth::{Options, Synthesis, all, proof};
 use spec::oracle;
 use spec::{SmallHistory, SmallTxn};
 
@@ -113,11 +113,11 @@ fn none_can_be_proved() {
     ] {
         let problem = problem(allow, forbid, options);
         let outcome = isoscope_synth::synth_within(&problem, at);
-        if let Outcome::Found(found) = &outcome {
+        if let Synthesis::Found(found) = &outcome {
             confirm(&problem, found);
             panic!("unexpected:\n{}", found.history);
         }
-        let Outcome::None(none) = outcome else { unreachable!() };
+        let Synthesis::None(none) = outcome else { unreachable!() };
         let log = none.proof.expect("asked for");
         assert_eq!(proof::check(&log.clauses), Ok(()), "{{{allow}, !{forbid}}}");
         assert!(log.legend.contains(&format!("forbidden: {forbid}")));
@@ -128,7 +128,7 @@ fn none_can_be_proved() {
 #[test]
 fn a_proof_with_a_clause_missing_is_no_proof() {
     let options = Options { log_proof: true, ..Options::default() };
-    let Outcome::None(none) =
+    let Synthesis::None(none) =
         isoscope_synth::synth_within(&problem("si-b", "ser-b", options), scope(4, 1, 5))
     else {
         panic!("one object has no write skew")

@@ -9,7 +9,7 @@
 
 use history::{Datum, History, Outcome, TxnTimes};
 
-use crate::generate_rows::Content;
+use crate::generate_rows::RowKind;
 use crate::{Random, Sketch, SketchOp, SketchTxn, What, generate, generate_rows};
 
 /// A history that depends on the seed alone.
@@ -29,10 +29,10 @@ pub fn sketch(random: &mut Random) -> Sketch {
 
 /// One kind of history, of few transactions.
 fn part(random: &mut Random) -> Sketch {
-    let kinds = Content::ALL.len() + 2;
+    let kinds = RowKind::ALL.len() + 2;
     match random.below(kinds) {
-        kind if kind < Content::ALL.len() => {
-            let shape = generate_rows::Shape::any(Content::ALL[kind], random);
+        kind if kind < RowKind::ALL.len() => {
+            let shape = generate_rows::Shape::any(RowKind::ALL[kind], random);
             let shape = generate_rows::Shape { least_txns: 2, most_txns: 4, keys: 2, ..shape };
             generate_rows::sketch(random, &shape)
         }

@@ -17,7 +17,7 @@ use store::{RowClient, State};
 
 /// What a history is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Content {
+pub enum RowKind {
     /// Inserts, deletes, writes, reads of one key and of ranges.
     Ranges,
     /// Appends and reads of lists.
@@ -32,7 +32,7 @@ pub enum Content {
     Mixed,
 }
 
-impl Content {
+impl RowKind {
     /// All of them.
     pub const ALL: [Self; 6] =
         [Self::Ranges, Self::Lists, Self::Versions, Self::Predicates, Self::Columns, Self::Mixed];
@@ -42,7 +42,7 @@ impl Content {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Shape {
     /// What they are about.
-    pub content: Content,
+    pub content: RowKind,
     /// The most sessions.
     pub sessions: usize,
     /// The fewest transactions.
@@ -73,7 +73,7 @@ pub struct Shape {
 
 impl Shape {
     /// Any of the shapes that tests should see, about this.
-    pub fn any(content: Content, random: &mut Random) -> Self {
+    pub fn any(content: RowKind, random: &mut Random) -> Self {
         Self {
             content,
             sessions: *random.pick(&[3, 4, 5]),
@@ -94,7 +94,7 @@ impl Shape {
 }
 
 /// A history that depends on the seed and the content alone, of any shape.
-pub fn history(seed: u64, content: Content) -> History {
+pub fn history(seed: u64, content: RowKind) -> History {
     let mut random = Random::new(seed);
     let shape = Shape::any(content, &mut random);
     sketch(&mut random, &shape).build()
@@ -183,7 +183,7 @@ impl<'s> Simulation<'s> {
         let refused = self.isolation == Isolation::Snapshot && client.conflicts_with(&self.state);
         let takes_effect = !refused && !random.percent(self.shape.aborted);
         if takes_effect {
-            client.commit(random, &mut self.state, self.shape.content == Content::Versions);
+            client.commit(random, &mut self.state, self.shape.content == RowKind::Versions);
             self.past.push(self.state.clone());
         }
         let mut txn: SketchTxn = client.txn;
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn equal_seeds_give_equal_histories_and_others_differ() {
-        for content in Content::ALL {
+        for content in RowKind::ALL {
             let text = |seed| formats::notation::print(&history(seed, content)).unwrap();
             assert_eq!(text(7), text(7));
             assert_ne!(text(7), text(8));
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn every_verdict_is_common_for_every_content_and_level() {
-        for content in Content::ALL {
+        for content in RowKind::ALL {
             let histories: Vec<History> = (0..300).map(|seed| history(seed, content)).collect();
             assert!(histories.iter().all(|history| crate::oracle::refusal(history).is_none()));
             for (name, level) in Level::NAMED {

@@ -1,7 +1,7 @@
 //! The oracle on histories with rows that come and go, lists, versions and predicates: each case by hand.
 
 use certify::Level;
-use isoscope_testkit::generate_rows::{self, Content};
+use isoscope_testkit::generate_rows::{self, RowKind};
 use isoscope_testkit::oracle;
 
 const SER: Level = Level::SERIALIZABLE;
@@ -118,7 +118,7 @@ fn soak_stronger_levels_imply_weaker_ones() {
         (Level::SESSION_SNAPSHOT_ISOLATION, PREFIX),
     ];
     let soak = std::env::var("ISOSCOPE_SOAK").ok().and_then(|count| count.parse().ok());
-    for content in Content::ALL {
+    for content in RowKind::ALL {
         for seed in 0..soak.unwrap_or(200) {
             let history = generate_rows::history(seed, content);
             let holds = |level: &Level| oracle::holds(&history, level);

@@ -9,7 +9,7 @@ use certify::{Certificate, Core, Level};
 use history::History;
 use index::Index;
 use isoscope_verify::{Options, Stages, Verdict, verify};
-use testkit::generate_rows::{self, Content};
+use testkit::generate_rows::{self, RowKind};
 use testkit::{agree_if_decided, oracle};
 
 fn engine(history: &History, level: &Level, stages: Stages) -> Option<(bool, Certificate)> {
@@ -26,13 +26,13 @@ fn count_per_level(default: u64) -> u64 {
 }
 
 /// Random histories of one content at every level; both verdicts must be well represented, and few undecided.
-fn agreement(content: Content, most_undecided: f64) {
+fn agreement(content: RowKind, most_undecided: f64) {
     agreement_with(content, most_undecided, Stages::default());
 }
 
-fn agreement_with(content: Content, most_undecided: f64, stages: Stages) {
+fn agreement_with(content: RowKind, most_undecided: f64, stages: Stages) {
     for (number, (name, level)) in Level::NAMED.into_iter().enumerate() {
-        if content == Content::Lists && level.core == Core::Prefix {
+        if content == RowKind::Lists && level.core == Core::Prefix {
             continue;
         }
         let (first, count) = (7_000_000 * (number as u64 + 1), count_per_level(1_500));
@@ -67,28 +67,28 @@ fn agreement_with(content: Content, most_undecided: f64, stages: Stages) {
 
 #[test]
 fn soak_ranges() {
-    agreement(Content::Ranges, 0.01);
+    agreement(RowKind::Ranges, 0.01);
 }
 
 #[test]
 fn soak_lists() {
-    agreement(Content::Lists, 0.3);
+    agreement(RowKind::Lists, 0.3);
 }
 
 #[test]
 fn soak_versions() {
-    agreement(Content::Versions, 0.7);
+    agreement(RowKind::Versions, 0.7);
 }
 
 #[test]
 fn soak_predicates() {
-    agreement(Content::Predicates, 0.0);
+    agreement(RowKind::Predicates, 0.0);
 }
 
 /// Without running transactions on rows: every choice is made by cases.
 #[test]
 fn soak_predicates_by_cases() {
-    for content in [Content::Predicates, Content::Mixed] {
+    for content in [RowKind::Predicates, RowKind::Mixed] {
         agreement_with(content, 0.0, Stages { rows: false, ..Stages::default() });
     }
 }
@@ -96,7 +96,7 @@ fn soak_predicates_by_cases() {
 /// As if there were many keys: those in doubt first, and others as they turn out to be.
 #[test]
 fn soak_predicates_in_part() {
-    for content in [Content::Predicates, Content::Columns, Content::Mixed] {
+    for content in [RowKind::Predicates, RowKind::Columns, RowKind::Mixed] {
         agreement_with(content, 0.0, Stages { rows: false, whole: false, ..Stages::default() });
         agreement_with(content, 0.0, Stages { whole: false, ..Stages::default() });
     }
@@ -104,12 +104,12 @@ fn soak_predicates_in_part() {
 
 #[test]
 fn soak_columns() {
-    agreement(Content::Columns, 0.0);
+    agreement(RowKind::Columns, 0.0);
 }
 
 #[test]
 fn soak_mixed() {
-    agreement(Content::Mixed, 0.0);
+    agreement(RowKind::Mixed, 0.0);
 }
 
 /// An unknown transaction that must have committed is before the rest of its session, also when that has begun already.

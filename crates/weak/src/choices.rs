@@ -26,7 +26,7 @@ use crate::forced;
 use crate::known::Known;
 use crate::paths;
 use crate::sorted::Pairs;
-use crate::{Options, Outcome};
+use crate::{Options, TextDecision};
 use sources::Sources;
 
 /// More possible sources than this in sum are not looked at.
@@ -59,7 +59,7 @@ struct Rests {
     known: Vec<(u32, u32)>,
 }
 
-struct Search<'a> {
+struct ChoiceSearch<'a> {
     facts: &'a Facts,
     plan: &'a Plan,
     options: &'a Options<'a>,
@@ -80,7 +80,7 @@ struct Search<'a> {
     open: Vec<u32>,
 }
 
-pub(crate) fn decide(facts: &Facts, plan: &Plan, certain: &[u32], options: &Options<'_>) -> Outcome {
+pub(crate) fn decide(facts: &Facts, plan: &Plan, certain: &[u32], options: &Options<'_>) -> TextDecision {
     let mut is_certain = vec![false; facts.node_count()];
     is_certain[INITIAL as usize] = true;
     certain.iter().for_each(|&node| is_certain[node as usize] = true);
@@ -88,7 +88,7 @@ pub(crate) fn decide(facts: &Facts, plan: &Plan, certain: &[u32], options: &Opti
         Ok(known) => known,
         Err(cycle) => return core_of::smallest(facts, plan, cycle_nodes(facts, &is_certain, cycle)),
     };
-    let mut search = Search {
+    let mut search = ChoiceSearch {
         facts,
         plan,
         options,
@@ -107,7 +107,7 @@ pub(crate) fn decide(facts: &Facts, plan: &Plan, certain: &[u32], options: &Opti
     for &node in certain {
         search.demand_sources(node);
         if search.sources.candidate_count > MOST_CANDIDATES || (options.stop)() {
-            return Outcome::Stopped;
+            return TextDecision::Stopped;
         }
     }
     search.run()
@@ -147,20 +147,20 @@ fn guess(facts: &Facts, plan: &Plan, options: &Options<'_>) -> Vec<u32> {
     position
 }
 
-impl Search<'_> {
-    fn run(&mut self) -> Outcome {
+impl ChoiceSearch<'_> {
+    fn run(&mut self) -> TextDecision {
         let mut model_count = 0;
         while model_count < self.options.most_models {
             while let Some(node) = self.open.pop() {
                 self.demand_sources(node);
             }
             if (self.options.stop)() || self.sources.candidate_count > MOST_CANDIDATES {
-                return Outcome::Stopped;
+                return TextDecision::Stopped;
             }
             match self.solver.solve_limited(&self.switches) {
                 result if result == lbool::FALSE => return self.contradiction(),
                 result if result == lbool::TRUE => {}
-                _ => return Outcome::Stopped,
+                _ => return TextDecision::Stopped,
             }
             if self.ask_for_more_sources() {
                 continue;
@@ -189,9 +189,9 @@ impl Search<'_> {
                 Ok(order) => {
                     let witness = Witness::new(self.facts, order, source);
                     let judge = Judge::new(self.facts, self.plan, self.options.stop);
-                    let Ok(hits) = judge.hits(&witness) else { return Outcome::Stopped };
+                    let Ok(hits) = judge.hits(&witness) else { return TextDecision::Stopped };
                     if hits.is_empty() {
-                        return Outcome::Holds(witness);
+                        return TextDecision::Holds(witness);
                     }
                     self.guess.clone_from(&witness.position);
                     self.place_absent();
@@ -199,7 +199,7 @@ impl Search<'_> {
                 }
             }
         }
-        Outcome::GivenUp
+        TextDecision::GivenUp
     }
 
     /// Nodes that are not in the order keep a place behind all others.
@@ -430,7 +430,7 @@ impl Search<'_> {
         self.add(clause, nodes);
     }
 
-    fn contradiction(&mut self) -> Outcome {
+    fn contradiction(&mut self) -> TextDecision {
         let core: Vec<Var> = self.solver.unsat_core().iter().map(|lit| lit.var()).collect();
         let mut nodes = Vec::new();
         for rests in core.iter().filter_map(|var| self.nodes_of.get(var)) {
@@ -445,18 +445,18 @@ impl Search<'_> {
         }
         match nodes.len() > FEW_NODES {
             true => self.shrunk(nodes),
-            false => Outcome::Choices(nodes),
+            false => TextDecision::Choices(nodes),
         }
     }
 
     /// Leaves out parts of the nodes, smaller and smaller ones, as long as the rest contradicts itself.
-    fn shrunk(&self, mut nodes: Vec<u32>) -> Outcome {
+    fn shrunk(&self, mut nodes: Vec<u32>) -> TextDecision {
         let mut size = nodes.len() / 2;
         while size > 0 && nodes.len() > FEW_NODES {
             let mut start = 0;
             while start < nodes.len() && nodes.len() > FEW_NODES {
                 if (self.options.stop)() {
-                    return Outcome::Stopped;
+                    return TextDecision::Stopped;
                 }
                 let end = (start + size).min(nodes.len());
                 let rest: Vec<u32> = nodes[..start].iter().chain(&nodes[end..]).copied().collect();
@@ -467,7 +467,7 @@ impl Search<'_> {
             }
             size /= 2;
         }
-        Outcome::Choices(nodes)
+        TextDecision::Choices(nodes)
     }
 
     /// Some of these nodes that contradict themselves without the others.
@@ -476,10 +476,10 @@ impl Search<'_> {
         let options = Options { priority: &[], ..*self.options };
         let certain = saturate::certain_nodes(&facts);
         match decide(&facts, self.plan, &certain, &options) {
-            Outcome::Contradiction(fewer) | Outcome::Choices(fewer) => {
+            TextDecision::Contradiction(fewer) | TextDecision::Choices(fewer) => {
                 Some(fewer.iter().map(|&node| nodes[node as usize - 1]).collect())
             }
-            Outcome::Holds(_) | Outcome::Stopped | Outcome::GivenUp => None,
+            TextDecision::Holds(_) | TextDecision::Stopped | TextDecision::GivenUp => None,
         }
     }
 }

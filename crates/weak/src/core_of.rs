@@ -10,7 +10,7 @@ use certify::text::plan::Plan;
 use certify::text::saturate;
 use spec::{Base, Rel};
 
-use crate::Outcome;
+use crate::TextDecision;
 use crate::paths::{Way, read_from};
 
 /// Cores of more nodes than this are not made smaller.
@@ -35,11 +35,11 @@ pub(crate) fn with_certainty(facts: &Facts, mut nodes: Vec<u32>) -> Vec<u32> {
 }
 
 /// The outcome for nodes that contradict themselves: as few of them as leaving out one after the other gives.
-pub(crate) fn smallest(facts: &Facts, plan: &Plan, nodes: Vec<u32>) -> Outcome {
+pub(crate) fn smallest(facts: &Facts, plan: &Plan, nodes: Vec<u32>) -> TextDecision {
     let mut nodes = with_certainty(facts, nodes);
     let is_core = |nodes: &[u32]| saturate::contradiction(&facts.restricted(nodes), plan).is_some();
     if !is_core(&nodes) {
-        return Outcome::Choices(nodes);
+        return TextDecision::Choices(nodes);
     }
     if nodes.len() <= MOST_NODES {
         let mut place = 0;
@@ -52,7 +52,7 @@ pub(crate) fn smallest(facts: &Facts, plan: &Plan, nodes: Vec<u32>) -> Outcome {
             }
         }
     }
-    Outcome::Contradiction(nodes)
+    TextDecision::Contradiction(nodes)
 }
 
 /// Adds what a pair of a relation rests on.

@@ -28,7 +28,7 @@ pub(crate) fn of_model(all: &Pairs, decided: &[(u32, u32)], left: &[u32], most: 
     let starts: Vec<(u32, u32)> = decided.iter().filter(is_inside).copied().collect();
     let node_count = component.len();
     let decided = Pairs::new(node_count, |add| decided.iter().for_each(|&(from, to)| add(from, to)));
-    let mut search = Search {
+    let mut search = CycleSearch {
         all,
         decided,
         component,
@@ -56,7 +56,7 @@ pub(crate) fn of_model(all: &Pairs, decided: &[(u32, u32)], left: &[u32], most: 
     cycles
 }
 
-struct Search<'a> {
+struct CycleSearch<'a> {
     all: &'a Pairs,
     decided: Pairs,
     component: Vec<u32>,
@@ -67,7 +67,7 @@ struct Search<'a> {
     work: usize,
 }
 
-impl Search<'_> {
+impl CycleSearch<'_> {
     /// The nodes of a way with few decided pairs between two nodes of a component.
     fn way(&mut self, from: u32, to: u32) -> Vec<u32> {
         let mut met = vec![from];

@@ -13,7 +13,7 @@ use crate::Options;
 use crate::paths;
 use crate::sorted::Pairs;
 
-pub(crate) enum Outcome {
+pub(crate) enum ForcedDecision {
     Holds(Witness),
     /// These nodes contradict themselves.
     Contradiction(Vec<u32>),
@@ -28,7 +28,7 @@ pub(crate) fn decide(
     nodes: &[u32],
     mut source: Vec<u32>,
     options: &Options<'_>,
-) -> Outcome {
+) -> ForcedDecision {
     let mut is_in = vec![false; facts.node_count()];
     nodes.iter().for_each(|&node| is_in[node as usize] = true);
     let mut forced: FxHashMap<(u32, u32), Hit> = FxHashMap::default();
@@ -49,24 +49,32 @@ pub(crate) fn decide(
             Err(left) => {
                 let cycle = pairs.cycle(&left);
                 witness.source = source;
-                return Outcome::Contradiction(nodes_of(facts, plan, (&witness, &is_in), &forced, &cycle));
+                return ForcedDecision::Contradiction(nodes_of(
+                    facts,
+                    plan,
+                    (&witness, &is_in),
+                    &forced,
+                    &cycle,
+                ));
             }
         };
         // Millions of reads are in both: neither outlives its use.
         drop(pairs);
         witness = Witness::new(facts, order, source);
-        let Ok(hits) = Judge::new(facts, plan, options.stop).hits(&witness) else { return Outcome::Stopped };
+        let Ok(hits) = Judge::new(facts, plan, options.stop).hits(&witness) else {
+            return ForcedDecision::Stopped;
+        };
         if hits.is_empty() {
-            return Outcome::Holds(witness);
+            return ForcedDecision::Holds(witness);
         }
         if !is_static {
-            return Outcome::OrderMatters;
+            return ForcedDecision::OrderMatters;
         }
         for hit in hits {
             let source = witness.source[hit.read as usize];
             if source == INITIAL {
                 let reader = facts.reader(hit.read as usize);
-                return Outcome::Contradiction(
+                return ForcedDecision::Contradiction(
                     nodes_of_hit(facts, plan, &witness, &hit, reader).into_iter().collect(),
                 );
             }

@@ -16,7 +16,7 @@ use certify::text::facts::Facts;
 use certify::text::judge::{Hit, Judge, Witness};
 use certify::text::plan::Plan;
 
-use crate::{Options, Outcome, core_of, forced, paths};
+use crate::{Options, TextDecision, core_of, forced, paths};
 
 /// More orders than this are not tried.
 const MOST_ORDERS: usize = 40;
@@ -25,7 +25,12 @@ const MOST_ORDERS: usize = 40;
 const MOST_ROUNDS: usize = 60;
 
 /// Decides a level; nothing if choices are needed.
-pub(crate) fn decide(facts: &Facts, plan: &Plan, certain: &[u32], options: &Options<'_>) -> Option<Outcome> {
+pub(crate) fn decide(
+    facts: &Facts,
+    plan: &Plan,
+    certain: &[u32],
+    options: &Options<'_>,
+) -> Option<TextDecision> {
     if !plan.is_static() {
         return None;
     }
@@ -34,15 +39,17 @@ pub(crate) fn decide(facts: &Facts, plan: &Plan, certain: &[u32], options: &Opti
     for _ in 0..MOST_ORDERS {
         let options = &Options { priority: &priority, ..*options };
         let order = match order_of_single_sources(&single, plan, certain, options) {
-            forced::Outcome::Holds(witness) => witness,
-            forced::Outcome::Contradiction(nodes) => return Some(core_of::smallest(facts, plan, nodes)),
-            forced::Outcome::Stopped => return Some(Outcome::Stopped),
-            forced::Outcome::OrderMatters => return None,
+            forced::ForcedDecision::Holds(witness) => witness,
+            forced::ForcedDecision::Contradiction(nodes) => {
+                return Some(core_of::smallest(facts, plan, nodes));
+            }
+            forced::ForcedDecision::Stopped => return Some(TextDecision::Stopped),
+            forced::ForcedDecision::OrderMatters => return None,
         };
         let mut places: Vec<u64> = order.position.iter().map(|&place| u64::from(place) << 20).collect();
         match along(facts, plan, &order, options) {
-            Along::Holds(witness) => return Some(Outcome::Holds(witness)),
-            Along::Stopped => return Some(Outcome::Stopped),
+            Along::Holds(witness) => return Some(TextDecision::Holds(witness)),
+            Along::Stopped => return Some(TextDecision::Stopped),
             Along::Lost => return None,
             Along::Late(late) => late.into_iter().for_each(|(reader, source)| {
                 let place = places[source as usize] + 1;
@@ -129,7 +136,7 @@ fn order_of_single_sources(
     plan: &Plan,
     certain: &[u32],
     options: &Options<'_>,
-) -> forced::Outcome {
+) -> forced::ForcedDecision {
     let source = (0..single.reads().len()).map(|read| single.only_source(read).unwrap_or(0)).collect();
     forced::decide(single, plan, certain, source, options)
 }

@@ -39,7 +39,7 @@ pub struct Options<'a> {
 
 /// How the question ended.
 #[derive(Clone, Debug)]
-pub enum Outcome {
+pub enum TextDecision {
     /// The level holds by this order.
     Holds(Witness),
     /// What is certain about these nodes contradicts itself.
@@ -53,7 +53,7 @@ pub enum Outcome {
 }
 
 /// Decides a level. All reads of committed transactions can be explained by some source.
-pub fn decide(facts: &Facts, plan: &Plan, options: &Options<'_>) -> Outcome {
+pub fn decide(facts: &Facts, plan: &Plan, options: &Options<'_>) -> TextDecision {
     if options.priority.is_empty()
         && !plan.session.is_all()
         && let Some(priority) = sessions_in_turn(facts, plan)
@@ -81,7 +81,7 @@ fn sessions_in_turn(facts: &Facts, plan: &Plan) -> Option<Vec<u64>> {
     Some(priority)
 }
 
-fn decide_near(facts: &Facts, plan: &Plan, options: &Options<'_>) -> Outcome {
+fn decide_near(facts: &Facts, plan: &Plan, options: &Options<'_>) -> TextDecision {
     let certain = saturate::certain_nodes(facts);
     let is_decided =
         certain.iter().all(|&node| facts.reads_of(node).all(|read| facts.only_source(read).is_some()));
@@ -92,14 +92,14 @@ fn decide_near(facts: &Facts, plan: &Plan, options: &Options<'_>) -> Outcome {
         let all: Vec<u32> =
             (0..facts.reads().len()).map(|read| facts.only_source(read).unwrap_or(0)).collect();
         match forced::decide(facts, plan, &certain, all, options) {
-            forced::Outcome::Holds(witness) => return Outcome::Holds(witness),
-            forced::Outcome::Contradiction(nodes) => return core_of::smallest(facts, plan, nodes),
-            forced::Outcome::Stopped => return Outcome::Stopped,
-            forced::Outcome::OrderMatters => {}
+            forced::ForcedDecision::Holds(witness) => return TextDecision::Holds(witness),
+            forced::ForcedDecision::Contradiction(nodes) => return core_of::smallest(facts, plan, nodes),
+            forced::ForcedDecision::Stopped => return TextDecision::Stopped,
+            forced::ForcedDecision::OrderMatters => {}
         }
     }
     if let Some(witness) = guess::witness(facts, plan, &certain, options.priority) {
-        return Outcome::Holds(witness);
+        return TextDecision::Holds(witness);
     }
     let least = if is_decided { None } else { least::decide(facts, plan, &certain, options) };
     least.unwrap_or_else(|| choices::decide(facts, plan, &certain, options))

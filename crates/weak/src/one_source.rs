@@ -8,9 +8,9 @@ use certify::text::facts::{Facts, INITIAL};
 use certify::text::judge::Witness;
 use certify::text::plan::Plan;
 
-use crate::{Outcome, core_of};
+use crate::{TextDecision, core_of};
 
-pub(crate) fn decide(facts: &Facts, plan: &Plan) -> Outcome {
+pub(crate) fn decide(facts: &Facts, plan: &Plan) -> TextDecision {
     let count = facts.node_count() as u32;
     let mut is_possible = vec![true; count as usize];
     let mut is_changed = true;
@@ -34,7 +34,7 @@ pub(crate) fn decide(facts: &Facts, plan: &Plan) -> Outcome {
         }
     }
     let order = (1..count).filter(|&node| is_possible[node as usize]);
-    Outcome::Holds(Witness::new(facts, order, source))
+    TextDecision::Holds(Witness::new(facts, order, source))
 }
 
 /// A source for each read of a node, the same for all reads of a key; or the reads that have none in common.
@@ -59,7 +59,7 @@ fn sources(facts: &Facts, node: u32, is_possible: &[bool]) -> Result<Vec<(usize,
 }
 
 /// The node with everything that its reads may have come from, and what these need in turn.
-fn violated(facts: &Facts, plan: &Plan, node: u32, is_possible: &[bool]) -> Outcome {
+fn violated(facts: &Facts, plan: &Plan, node: u32, is_possible: &[bool]) -> TextDecision {
     let mut nodes = vec![node];
     let mut place = 0;
     while place < nodes.len() {

@@ -102,7 +102,7 @@ impl<'p> ShortestSearch<'p> {
 
     /// Keeps the shortest cycle that starts with an edge and has at most this many.
     fn search(&mut self, part: &Part, first: u32, most: u32, steps: &mut u64) {
-        let mut search = Search { part, automaton: self.automaton, scratch: &mut self.scratch };
+        let mut search = ShortestCycleSearch { part, automaton: self.automaton, scratch: &mut self.scratch };
         let walk = search.from(first, most, steps);
         let cycle = walk.filter(|walk| part.is_simple(walk)).map(|walk| part.collapse(&walk));
         self.best = cycle.or_else(|| self.best.take());
@@ -171,13 +171,13 @@ impl Scratch {
 }
 
 /// A search from one edge.
-struct Search<'s> {
+struct ShortestCycleSearch<'s> {
     part: &'s Part,
     automaton: Automaton,
     scratch: &'s mut Scratch,
 }
 
-impl Search<'_> {
+impl ShortestCycleSearch<'_> {
     /// The shortest walk that starts with an edge, comes back, and has at most this many edges.
     fn from(&mut self, first: u32, most: u32, steps: &mut u64) -> Option<Vec<u32>> {
         let (origin, local) = (self.part.from(first), self.part.edges[first as usize]);

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use isoscope::anomalies::{self, Anomaly, Class, Found, Search, lattice};
+use isoscope::anomalies::{self, Anomaly, Class, ClassSearch, Found, lattice};
 use isoscope::{Limits, units};
 use serde_json::{Value, json};
 
@@ -43,7 +43,7 @@ pub fn parse(names: &[String]) -> Result<Vec<Class>, Failure> {
 pub fn run(
     subject: Subject,
     wanted: Vec<Class>,
-    search: Search,
+    search: ClassSearch,
     json: bool,
     limits: &Limits,
 ) -> Result<Exit, Failure> {

@@ -11,7 +11,7 @@ use clap::Args;
 use formats::ReadOptions;
 use history::Clock;
 use index::Index;
-use isoscope::anomalies::Search;
+use isoscope::anomalies::ClassSearch;
 use isoscope::{Asked, Check, Limit, Monitor, Stages, Witness, limits, units, without_internal_reads};
 use serde_json::{Value, json};
 
@@ -175,8 +175,11 @@ fn run_anomalies(arguments: &Arguments) -> Result<Exit, Failure> {
     let skew = skew_of(arguments.clock_skew, &subject)?;
     let skew = i64::try_from(skew.as_nanos()).unwrap_or(i64::MAX);
     let subject = arguments.without_internal(subject);
-    let search =
-        Search { clock_skew: skew, assumptions: assumptions(&arguments.assume), ..Search::default() };
+    let search = ClassSearch {
+        clock_skew: skew,
+        assumptions: assumptions(&arguments.assume),
+        ..ClassSearch::default()
+    };
     anomalies::run(subject, wanted, search, arguments.output.json, &limits)
 }
 

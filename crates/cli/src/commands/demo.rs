@@ -152,8 +152,8 @@ fn write_page(
     Ok(report::html::write(&file, &page).is_ok().then_some(file))
 }
 
-fn html_table(table: &probe::Report) -> picture::Table {
-    picture::Table { title: name_of(table), ..html_table_of(table, 0) }
+fn html_table(table: &probe::Report) -> picture::LitmusTable {
+    picture::LitmusTable { title: name_of(table), ..html_table_of(table, 0) }
 }
 
 fn print_json(tables: &[probe::Report], report: &Report<'_>) -> Result<(), Failure> {

@@ -55,9 +55,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
 }
 
-type Answer = BTreeMap<String, Said>;
+type SavedAnswers = BTreeMap<String, Said>;
 
-fn read(file: &Path) -> Result<Answer, Failure> {
+fn read(file: &Path) -> Result<SavedAnswers, Failure> {
     let text = std::fs::read_to_string(file).map_err(|error| Failure::about(file, &error))?;
     let refuse = |why: &str| {
         let file = visible(&file.display().to_string());
@@ -73,7 +73,7 @@ fn read(file: &Path) -> Result<Answer, Failure> {
     verdicts.iter().map(|verdict| said(verdict).ok_or_else(|| refuse("a verdict without a level"))).collect()
 }
 
-fn changes(before: &Answer, after: &Answer) -> Vec<Change> {
+fn changes(before: &SavedAnswers, after: &SavedAnswers) -> Vec<Change> {
     let mut levels: Vec<&String> = before.keys().chain(after.keys()).collect();
     levels.sort();
     levels.dedup();

@@ -23,7 +23,7 @@ use crate::level_files;
 use crate::report;
 use crate::report::outputs::{Collected, ReportArguments};
 use crate::terminal::visible;
-use answer::Answer;
+use answer::RunAnswer;
 
 /// The flags of `run`. Each but the last few is also a setting of a configuration file, under the same name.
 #[derive(Args, Debug)]
@@ -133,7 +133,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         let executed =
             executed.inspect_err(|failure| arguments.report_failure(&mut collected, options, failure))?;
         let followed = executed.followed;
-        let answer = Answer::of(options, executed);
+        let answer = RunAnswer::of(options, executed);
         exit = exit.graver(answer.exit()).graver(followed.unwrap_or(Exit::Holds));
         answer.collect(&mut collected)?;
         if let Some(file) = arguments.reports.page_file(place) {

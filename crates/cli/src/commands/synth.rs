@@ -9,7 +9,7 @@ use formats::{Format, WriteOptions};
 use history::Summary;
 use serde_json::{Value, json};
 use spec::{Level, SmallHistory};
-use synth::{Found, NoneWithin, Outcome, Problem};
+use synth::{Found, NoneWithin, Problem, Synthesis};
 
 use crate::args::{LimitArguments, OutputArguments, parse_format};
 use crate::commands::convert::{Output, write_history};
@@ -133,8 +133,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         watch.answer();
         progress.end();
         match outcome {
-            Outcome::Found(found) => print_found(arguments, &problem, &found),
-            Outcome::None(none) => print_none(arguments, &none),
+            Synthesis::Found(found) => print_found(arguments, &problem, &found),
+            Synthesis::None(none) => print_none(arguments, &none),
         }
     })
 }

@@ -4,7 +4,7 @@
 
 use std::io::Write;
 
-use super::suite::{Case, Outcome, Suite};
+use super::suite::{Case, CaseOutcome, Suite};
 use crate::exit::Failure;
 
 /// Writes the report.
@@ -27,9 +27,9 @@ fn counts(suites: &[Suite]) -> String {
     let tests: usize = suites.iter().map(|suite| suite.cases.len()).sum();
     format!(
         r#" tests="{tests}" failures="{}" errors="{}" skipped="{}""#,
-        all(Outcome::Failed),
-        all(Outcome::Undecided),
-        all(Outcome::Skipped)
+        all(CaseOutcome::Failed),
+        all(CaseOutcome::Undecided),
+        all(CaseOutcome::Skipped)
     )
 }
 
@@ -38,12 +38,12 @@ fn case(suite: &str, case: &Case, out: &mut dyn Write) -> Result<(), Failure> {
     let message = escape(&case.message);
     write!(out, r#"    <testcase classname="{suite}" name="{name}" time="{seconds:.6}""#)?;
     let (element, kind) = match case.outcome {
-        Outcome::Passed => return Ok(writeln!(out, "/>")?),
-        Outcome::Skipped => {
+        CaseOutcome::Passed => return Ok(writeln!(out, "/>")?),
+        CaseOutcome::Skipped => {
             return Ok(writeln!(out, ">\n      <skipped message=\"{message}\"/>\n    </testcase>")?);
         }
-        Outcome::Failed => ("failure", "violated"),
-        Outcome::Undecided => ("error", "undecided"),
+        CaseOutcome::Failed => ("failure", "violated"),
+        CaseOutcome::Undecided => ("error", "undecided"),
     };
     let body = escape(&case.details);
     writeln!(out, ">")?;

@@ -7,7 +7,7 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
-use super::suite::{Case, Outcome, Suite};
+use super::suite::{Case, CaseOutcome, Suite};
 use crate::exit::Failure;
 
 /// Where people read about the tool.
@@ -59,9 +59,9 @@ fn rule(case: &Case) -> Value {
 
 fn result(rules: &[&Case], suite: &Suite, case: &Case) -> Option<Value> {
     let (severity, word) = match case.outcome {
-        Outcome::Passed | Outcome::Skipped => return None,
-        Outcome::Failed => ("error", "violated"),
-        Outcome::Undecided => ("warning", "undecided"),
+        CaseOutcome::Passed | CaseOutcome::Skipped => return None,
+        CaseOutcome::Failed => ("error", "violated"),
+        CaseOutcome::Undecided => ("warning", "undecided"),
     };
     let mut text = format!("{}: {} is {word}", suite.name, case.name);
     for detail in [&case.message, &case.details].into_iter().filter(|detail| !detail.is_empty()) {

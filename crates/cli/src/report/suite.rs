@@ -28,7 +28,7 @@ pub struct Case {
     /// What it demands, in a sentence.
     pub about: String,
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: CaseOutcome,
     /// Why, in half a line.
     pub message: String,
     /// Why, in full.
@@ -41,7 +41,7 @@ pub struct Case {
 
 /// What came of a case.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Outcome {
+pub enum CaseOutcome {
     /// As it should be.
     Passed,
     /// A violation, or something that is not as expected.
@@ -57,7 +57,7 @@ impl Suite {
     pub fn of_report(report: &Report<'_>) -> Self {
         let name = report.run.as_ref().map_or(&report.subject.name, |run| &run.subject);
         let skipped = report.not_asked.iter().map(|left| Case {
-            outcome: Outcome::Skipped,
+            outcome: CaseOutcome::Skipped,
             message: left.reason.to_owned(),
             ..Case::named(left.level)
         });
@@ -69,7 +69,7 @@ impl Suite {
     pub fn of_failure(name: &str, failure: &Failure) -> Self {
         let case = Case {
             about: "The question could be asked.".to_owned(),
-            outcome: Outcome::Undecided,
+            outcome: CaseOutcome::Undecided,
             message: failure.to_string(),
             kind: "failure".to_owned(),
             ..Case::named("isoscope")
@@ -78,7 +78,7 @@ impl Suite {
     }
 
     /// How many cases ended so.
-    pub fn count(&self, outcome: Outcome) -> usize {
+    pub fn count(&self, outcome: CaseOutcome) -> usize {
         self.cases.iter().filter(|case| case.outcome == outcome).count()
     }
 }
@@ -89,7 +89,7 @@ impl Case {
         Self {
             name: name.to_owned(),
             about: String::new(),
-            outcome: Outcome::Passed,
+            outcome: CaseOutcome::Passed,
             message: String::new(),
             details: String::new(),
             kind: String::new(),
@@ -103,7 +103,7 @@ impl Case {
         let (outcome, prefix) = outcome(report, answer);
         let message = explanation.map_or(&reason, |explanation| &explanation.headline);
         let message = match (outcome, report.nothing_shown()) {
-            (Outcome::Undecided, Some(nothing)) if answer.decision == Decision::Holds => {
+            (CaseOutcome::Undecided, Some(nothing)) if answer.decision == Decision::Holds => {
                 format!("nothing was shown: {nothing}")
             }
             _ => format!("{prefix}{message}"),
@@ -125,13 +125,13 @@ impl Case {
 }
 
 /// What came of a level, and what is said before its message if the exit code does not depend on it.
-fn outcome(report: &Report<'_>, answer: &Answer) -> (Outcome, &'static str) {
+fn outcome(report: &Report<'_>, answer: &Answer) -> (CaseOutcome, &'static str) {
     match (report.is_judged(&answer.level), answer.decision) {
-        (true, Decision::Holds) if report.nothing_shown().is_some() => (Outcome::Undecided, ""),
-        (_, Decision::Holds) => (Outcome::Passed, ""),
-        (true, Decision::Violated) => (Outcome::Failed, ""),
-        (true, Decision::Undecided(_)) => (Outcome::Undecided, ""),
-        (false, Decision::Violated) => (Outcome::Skipped, "not promised, and violated: "),
-        (false, Decision::Undecided(_)) => (Outcome::Skipped, "not promised, and undecided: "),
+        (true, Decision::Holds) if report.nothing_shown().is_some() => (CaseOutcome::Undecided, ""),
+        (_, Decision::Holds) => (CaseOutcome::Passed, ""),
+        (true, Decision::Violated) => (CaseOutcome::Failed, ""),
+        (true, Decision::Undecided(_)) => (CaseOutcome::Undecided, ""),
+        (false, Decision::Violated) => (CaseOutcome::Skipped, "not promised, and violated: "),
+        (false, Decision::Undecided(_)) => (CaseOutcome::Skipped, "not promised, and undecided: "),
     }
 }

@@ -3,7 +3,7 @@
 use history::{Bound, Datum};
 use serde_json::{Value, json};
 
-use crate::{Answer, ColumnType, Statement, StatementKind, Table};
+use crate::{ColumnType, Reply, Statement, StatementKind, Table};
 
 /// The kind of statement of a name.
 pub(super) fn kind(name: &str) -> Option<StatementKind> {
@@ -81,30 +81,30 @@ pub(super) fn request(statement: &Statement) -> Value {
 }
 
 /// What a program said to a statement; `None` if it is no answer to it.
-pub(super) fn answer(statement: &Statement, said: &Value) -> Option<Answer> {
+pub(super) fn answer(statement: &Statement, said: &Value) -> Option<Reply> {
     match statement.kind() {
         StatementKind::Read | StatementKind::ReadForUpdate => match said.get("row")? {
-            Value::Null => Some(Answer::Row(None)),
-            row => Some(Answer::Row(Some(data(row)?))),
+            Value::Null => Some(Reply::Row(None)),
+            row => Some(Reply::Row(Some(data(row)?))),
         },
         StatementKind::Put | StatementKind::Append | StatementKind::Insert => {
             said.get("done")?;
-            Some(Answer::Done)
+            Some(Reply::Done)
         }
         StatementKind::Range | StatementKind::Select | StatementKind::UpdateReturning => {
             rows(said.get("rows")?)
         }
         StatementKind::Sql if said.get("rows").is_some() => rows(said.get("rows")?),
-        _ => said.get("count")?.as_u64().map(Answer::Count),
+        _ => said.get("count")?.as_u64().map(Reply::Count),
     }
 }
 
-fn rows(said: &Value) -> Option<Answer> {
+fn rows(said: &Value) -> Option<Reply> {
     let row = |row: &Value| match row.as_array()?.as_slice() {
         [key, columns] => Some((datum(key)?, data(columns)?)),
         _ => None,
     };
-    Some(Answer::Rows(said.as_array()?.iter().map(row).collect::<Option<_>>()?))
+    Some(Reply::Rows(said.as_array()?.iter().map(row).collect::<Option<_>>()?))
 }
 
 fn bound(bound: &Bound) -> Value {

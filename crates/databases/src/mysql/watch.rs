@@ -6,7 +6,7 @@
 use history::Datum;
 
 use super::Connection;
-use crate::{Answer, Failure, Watcher};
+use crate::{Failure, Reply, Watcher};
 
 pub(super) struct MysqlWatcher {
     connection: Connection,
@@ -21,7 +21,7 @@ impl MysqlWatcher {
 impl Watcher for MysqlWatcher {
     fn is_waiting(&mut self, session: u64) -> Result<bool, Failure> {
         let report = self.connection.free_sql("SHOW ENGINE INNODB STATUS")?;
-        if let Answer::Rows(rows) = report {
+        if let Reply::Rows(rows) = report {
             let texts = rows.iter().flat_map(|(_, columns)| columns);
             if texts.into_iter().any(|text| matches!(text, Datum::Str(text) if waits_in(text, session))) {
                 return Ok(true);
@@ -32,7 +32,7 @@ impl Watcher for MysqlWatcher {
             "SELECT COUNT(*) FROM information_schema.processlist \
              WHERE id = {session} AND state LIKE 'Waiting for%lock%'"
         ));
-        Ok(matches!(answer?, Answer::Rows(rows) if rows.iter().any(|(waits, _)| *waits != Datum::Int(0))))
+        Ok(matches!(answer?, Reply::Rows(rows) if rows.iter().any(|(waits, _)| *waits != Datum::Int(0))))
     }
 }
 

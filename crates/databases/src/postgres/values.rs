@@ -29,9 +29,9 @@ impl ToSql for Parameter<'_> {
 }
 
 /// A value that came back.
-pub(super) struct Held(pub Datum);
+pub(super) struct ReturnedValue(pub Datum);
 
-impl<'r> FromSql<'r> for Held {
+impl<'r> FromSql<'r> for ReturnedValue {
     fn from_sql(kind: &Type, raw: &'r [u8]) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
         match *kind {
             Type::INT8 => i64::from_sql(kind, raw).map(|int| Self(Datum::Int(int))),

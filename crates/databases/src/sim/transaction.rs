@@ -11,7 +11,7 @@ use history::{Bound, Datum};
 use super::Habits;
 use super::level::Level;
 use super::locks::{Asked, Mode, Resource};
-use super::world::{Held, SITES, Shared, World};
+use super::world::{RowOrNone, SITES, Shared, World};
 use crate::Failure;
 use crate::rows::{Columns, longer_list};
 
@@ -26,7 +26,7 @@ pub(crate) struct Transaction {
     old_view: View,
     reads: HashMap<u32, Seen>,
     scans: Vec<Scan>,
-    writes: BTreeMap<u32, Held>,
+    writes: BTreeMap<u32, RowOrNone>,
     /// The elements that it appended to keys.
     appended: BTreeMap<u32, Vec<String>>,
     /// Keys read for update, which are checked as if they were written.
@@ -36,7 +36,7 @@ pub(crate) struct Transaction {
 
 struct Seen {
     stamp: i64,
-    value: Held,
+    value: RowOrNone,
 }
 
 struct Scan {
@@ -160,7 +160,13 @@ impl Transaction {
         Ok(rows)
     }
 
-    pub fn write(&mut self, shared: &Shared, table: &str, key: &Datum, value: Held) -> Result<(), Failure> {
+    pub fn write(
+        &mut self,
+        shared: &Shared,
+        table: &str,
+        key: &Datum,
+        value: RowOrNone,
+    ) -> Result<(), Failure> {
         let mut world = shared.world();
         let key = world.key(table, key);
         if self.level == Level::TwoPhaseLocking {
@@ -239,7 +245,7 @@ impl Transaction {
     }
 
     /// What a key holds for this transaction.
-    fn see(&mut self, world: &World, key: u32, random: &mut Random) -> Held {
+    fn see(&mut self, world: &World, key: u32, random: &mut Random) -> RowOrNone {
         if let Some(own) = self.writes.get(&key) {
             return own.clone();
         }

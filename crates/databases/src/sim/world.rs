@@ -12,7 +12,7 @@ use super::locks::Locks;
 use crate::Table;
 
 /// A row, or that there is none.
-pub(crate) type Held = Option<Arc<[Datum]>>;
+pub(crate) type RowOrNone = Option<Arc<[Datum]>>;
 
 /// How many sites copy each other's commits, at the levels that have sites.
 pub(crate) const SITES: u32 = 4;
@@ -25,7 +25,7 @@ pub(crate) struct Shared {
 }
 
 pub(crate) struct World {
-    pub store: Store<Held>,
+    pub store: Store<RowOrNone>,
     pub locks: Locks,
     /// The oldest moment that each running transaction may look at.
     pub views: BTreeMap<u32, i64>,

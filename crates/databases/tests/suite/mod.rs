@@ -9,7 +9,7 @@ pub use races::{check_lost_update, check_write_skew, count_updates};
 pub use statements::{check_failures, check_statements};
 
 use history::Datum;
-use isoscope_databases::{Answer, ColumnType, Database, Session, Setting, Statement, Table, Url, open};
+use isoscope_databases::{ColumnType, Database, Reply, Session, Setting, Statement, Table, Url, open};
 
 /// Opens the database of a URL.
 pub fn database(url: &str) -> Box<dyn Database> {
@@ -114,9 +114,9 @@ impl Tables {
 }
 
 /// The integer that a read returned.
-pub fn integer(answer: Answer) -> i64 {
+pub fn integer(answer: Reply) -> i64 {
     match answer {
-        Answer::Row(Some(columns)) => match columns[..] {
+        Reply::Row(Some(columns)) => match columns[..] {
             [Datum::Int(value)] => value,
             _ => panic!("{columns:?}"),
         },
@@ -125,7 +125,7 @@ pub fn integer(answer: Answer) -> i64 {
 }
 
 /// Runs one transaction to its end.
-pub fn transaction(session: &mut dyn Session, setting: &Setting, statements: &[Statement]) -> Vec<Answer> {
+pub fn transaction(session: &mut dyn Session, setting: &Setting, statements: &[Statement]) -> Vec<Reply> {
     session.begin(setting).unwrap();
     let answers =
         statements.iter().map(|one| session.execute(one).unwrap_or_else(|f| panic!("{one:?}: {f}")));

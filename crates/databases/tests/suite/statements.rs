@@ -2,7 +2,7 @@
 
 use history::{Bound, Datum};
 use isoscope_databases::{
-    Answer, Comparison, Database, FailureKind, Session, Setting, Statement, StatementKind, Where,
+    Comparison, Database, FailureKind, Reply, Session, Setting, Statement, StatementKind, Where,
     list_elements,
 };
 
@@ -39,10 +39,10 @@ fn check_points(database: &dyn Database, setting: &Setting, tables: &Tables) {
             tables.write(0, -2),
         ],
     );
-    let row = |value: i64| Answer::Row(Some(vec![value.into()]));
-    let one = || Answer::Count(1);
-    let none = || Answer::Count(0);
-    assert_eq!(answers, [row(0), one(), row(7), one(), row(-2), Answer::Row(None), none(), none(), one()]);
+    let row = |value: i64| Reply::Row(Some(vec![value.into()]));
+    let one = || Reply::Count(1);
+    let none = || Reply::Count(0);
+    assert_eq!(answers, [row(0), one(), row(7), one(), row(-2), Reply::Row(None), none(), none(), one()]);
     if database.supports(StatementKind::ReadForUpdate) {
         let statement = Statement::ReadForUpdate { table: table(), key: 0.into() };
         assert_eq!(transaction(&mut *session, setting, &[statement]), [row(-2)]);
@@ -76,16 +76,16 @@ fn check_rows(database: &dyn Database, setting: &Setting, tables: &Tables) {
     assert_eq!(
         answers,
         [
-            Answer::Done,
-            Answer::Row(Some(values(5, "it's \"quoted\""))),
-            Answer::Done,
-            Answer::Done,
-            Answer::Count(1),
-            Answer::Count(0),
-            Answer::Row(None),
-            Answer::Rows(vec![row("b", 2, "green"), row("c", 3, "blue")]),
-            Answer::Rows(vec![row("e", 6, "white"), row("f", 7, "grey")]),
-            Answer::Rows(vec![row("b", 2, "green")]),
+            Reply::Done,
+            Reply::Row(Some(values(5, "it's \"quoted\""))),
+            Reply::Done,
+            Reply::Done,
+            Reply::Count(1),
+            Reply::Count(0),
+            Reply::Row(None),
+            Reply::Rows(vec![row("b", 2, "green"), row("c", 3, "blue")]),
+            Reply::Rows(vec![row("e", 6, "white"), row("f", 7, "grey")]),
+            Reply::Rows(vec![row("b", 2, "green")]),
         ]
     );
 }
@@ -123,8 +123,8 @@ fn check_predicates(database: &dyn Database, setting: &Setting, tables: &Tables)
             found(Where::All),
         ],
     );
-    let keys = |answer: &Answer| match answer {
-        Answer::Rows(rows) => rows.iter().map(|(key, _)| key.to_string()).collect::<Vec<_>>().join(" "),
+    let keys = |answer: &Reply| match answer {
+        Reply::Rows(rows) => rows.iter().map(|(key, _)| key.to_string()).collect::<Vec<_>>().join(" "),
         other => format!("{other:?}"),
     };
     let keys: Vec<_> = answers.iter().map(keys).collect();
@@ -148,7 +148,7 @@ fn check_changed_rows(
         set: vec![("n".into(), 9.into())],
     };
     let answers = transaction(session, setting, &[update]);
-    let Answer::Rows(mut rows) = answers[0].clone() else { panic!("{answers:?}") };
+    let Reply::Rows(mut rows) = answers[0].clone() else { panic!("{answers:?}") };
     rows.sort_by_key(|(key, _)| key.to_string());
     let black = || vec![0.into(), "black".into()];
     assert_eq!(rows, [("e".into(), black()), ("f".into(), black())]);
@@ -161,7 +161,7 @@ fn check_lists(database: &dyn Database, setting: &Setting, tables: &Tables) {
     let read = Statement::Read { table: tables.lists.clone(), key: 1.into() };
     transaction(&mut *session, setting, &[append(5), append(6)]);
     let answers = transaction(&mut *session, setting, &[append(7), read]);
-    let Answer::Row(Some(columns)) = &answers[1] else { panic!("{answers:?}") };
+    let Reply::Row(Some(columns)) = &answers[1] else { panic!("{answers:?}") };
     let Datum::Str(text) = &columns[0] else { panic!("{columns:?}") };
     assert_eq!(list_elements(text), [5, 6, 7].map(Datum::Int));
 }
@@ -180,7 +180,7 @@ fn check_abort(database: &dyn Database, setting: &Setting, tables: &Tables) {
     session.execute(&insert(5000)).unwrap();
     session.abort().unwrap();
     let answers = transaction(&mut *session, setting, &[tables.read(1), tables.read(2), tables.read(5000)]);
-    assert_eq!(answers[2], Answer::Row(None));
+    assert_eq!(answers[2], Reply::Row(None));
     assert_eq!(answers.into_iter().take(2).map(integer).collect::<Vec<_>>(), [0, 0]);
     let failure = session.commit().expect_err("no transaction is open");
     assert_eq!(failure.kind, FailureKind::Refused);

@@ -74,7 +74,7 @@ pub(crate) struct Moments {
 
 /// A client with its transaction.
 #[derive(Debug)]
-pub(crate) struct Client {
+pub(crate) struct SimulatedClient {
     pub phase: Phase,
     pub ending: Ending,
     pub rules: Rules,
@@ -100,7 +100,7 @@ pub(crate) struct Client {
     pub moments: Moments,
 }
 
-impl Client {
+impl SimulatedClient {
     pub fn new() -> Self {
         Self {
             phase: Phase::Done,

@@ -5,13 +5,13 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use history::{Outcome, ValueId};
 
-use super::client::{Client, Done, Ending, Phase, Seen};
+use super::client::{Done, Ending, Phase, Seen, SimulatedClient};
 use super::config::{Config, Operations};
 use super::level::{Age, Reads};
 use super::lists::{EMPTY_LIST, Lists};
 use super::record::Recorder;
 use super::store::{Replication, Store, Version, View};
-use super::table::Table;
+use super::table::RowContents;
 use super::workload::{Planned, Workload};
 use super::{Fault, Part, Run, StoreLevel};
 use crate::random::Random;
@@ -30,9 +30,9 @@ pub(crate) struct Engine<'c> {
     lists: Lists,
     /// Whether appends go to the list that is there at the commit.
     moves_appends: bool,
-    pub(super) table: Table,
+    pub(super) table: RowContents,
     has_table: bool,
-    pub(super) clients: Vec<Client>,
+    pub(super) clients: Vec<SimulatedClient>,
     /// When the next message of each client reaches the store.
     arrivals: BinaryHeap<Reverse<(i64, u32)>>,
     pub(super) random: Random,
@@ -63,9 +63,9 @@ impl<'c> Engine<'c> {
         };
         let mut store = Store::new(config.keys, initial, keeps_old, keeps_uncommitted, replication);
         let has_table = matches!(config.operations, Operations::Predicates { .. });
-        let mut table = Table::default();
+        let mut table = RowContents::default();
         if has_table {
-            table = Table::new(config.keys, &mut random);
+            table = RowContents::new(config.keys, &mut random);
             (0..config.keys).for_each(|key| store.set_initial(key, key));
         }
         Self {
@@ -76,7 +76,7 @@ impl<'c> Engine<'c> {
             moves_appends: matches!(config.operations, Operations::Lists { .. })
                 && !config.level.keeps_lists_whole(),
             has_table,
-            clients: (0..config.sessions).map(|_| Client::new()).collect(),
+            clients: (0..config.sessions).map(|_| SimulatedClient::new()).collect(),
             arrivals: BinaryHeap::with_capacity(config.sessions as usize),
             recorder: Recorder::new(config, &table, &mut random, is_streamed),
             table,
@@ -412,7 +412,7 @@ impl<'c> Engine<'c> {
 }
 
 /// The oldest moment that a running transaction looks at, or one that begins now may look at.
-fn oldest_view(clients: &[Client], oldest_new: i64) -> i64 {
+fn oldest_view(clients: &[SimulatedClient], oldest_new: i64) -> i64 {
     let running = clients.iter().filter(|client| client.is_running);
     let views = running.map(|client| client.view.at.min(client.old_view.at));
     views.fold(oldest_new, i64::min)

@@ -5,10 +5,10 @@ use history::{
     PredicateWrite, RangeRead, Row, SessionId, TxnId, TxnTimes, ValueId,
 };
 
-use super::client::{Client, Done};
+use super::client::{Done, SimulatedClient};
 use super::config::{Config, Operations};
 use super::lists::Lists;
-use super::table::{COLUMNS, Filter, Table};
+use super::table::{COLUMNS, Filter, RowContents};
 use super::{Commit, Fault, Part, Run};
 use crate::random::Random;
 
@@ -21,7 +21,7 @@ const WRONG_CLOCK_LATENCIES: i64 = 200;
 const PART: usize = 1_000;
 
 /// What the numbers in the store stand for, if they stand for lists or rows.
-pub(crate) type Held<'e> = (&'e Lists, &'e Table);
+pub(crate) type Stored<'e> = (&'e Lists, &'e RowContents);
 
 /// Collects the history.
 pub(crate) struct Recorder {
@@ -50,7 +50,7 @@ struct Recorded {
 }
 
 impl Recorder {
-    pub fn new(config: &Config, table: &Table, random: &mut Random, is_streamed: bool) -> Self {
+    pub fn new(config: &Config, table: &RowContents, random: &mut Random, is_streamed: bool) -> Self {
         let mut builder = Builder::new();
         builder.clock = Clock::Nanoseconds;
         builder.initial = match config.operations {
@@ -89,7 +89,14 @@ impl Recorder {
     }
 
     /// Takes down a transaction that ended now.
-    pub fn end(&mut self, session: u32, client: &Client, is_committed: bool, now: i64, held: Held<'_>) {
+    pub fn end(
+        &mut self,
+        session: u32,
+        client: &SimulatedClient,
+        is_committed: bool,
+        now: i64,
+        held: Stored<'_>,
+    ) {
         let outcome = client.heard(is_committed);
         let is_recorded = self.records_aborted && self.operations < MAX_RECORDED_OPERATIONS;
         if outcome == Outcome::Aborted && !is_recorded {
@@ -149,7 +156,7 @@ impl Recorder {
         Run { history, commits }
     }
 
-    fn operation(&mut self, done: Done, client: &Client, (lists, table): Held<'_>) {
+    fn operation(&mut self, done: Done, client: &SimulatedClient, (lists, table): Stored<'_>) {
         match done {
             Done::Read(key, value) => {
                 let key = self.key(key);
@@ -216,7 +223,7 @@ impl Recorder {
         });
     }
 
-    fn query(&mut self, filter: Filter, rows: &[(u32, u32)], table: &Table) {
+    fn query(&mut self, filter: Filter, rows: &[(u32, u32)], table: &RowContents) {
         let row = |&(key, number): &(u32, u32)| Row {
             key: self.builder.keys.intern_int(i64::from(key)),
             value: content(&mut self.builder, &mut self.contents, table, number),
@@ -238,7 +245,7 @@ fn predicate(filter: Filter) -> Datum {
 }
 
 /// The value of a content of a table's rows; `known` are those that were asked for before.
-fn content(builder: &mut Builder, known: &mut Vec<ValueId>, table: &Table, number: u32) -> ValueId {
+fn content(builder: &mut Builder, known: &mut Vec<ValueId>, table: &RowContents, number: u32) -> ValueId {
     let place = number as usize;
     if known.len() <= place {
         known.resize((place + 1).next_power_of_two(), ValueId::NIL);
@@ -259,7 +266,7 @@ fn clock_error(config: &Config, random: &mut Random) -> i64 {
     honest + if random.chance(rate) { wrong } else { 0 }
 }
 
-fn client_times(client: &Client, clock_ns: i64, outcome: Outcome) -> TxnTimes {
+fn client_times(client: &SimulatedClient, clock_ns: i64, outcome: Outcome) -> TxnTimes {
     let moments = &client.moments;
     TxnTimes {
         begin_request: Some(moments.begin_request + clock_ns),

@@ -20,7 +20,7 @@ pub(crate) struct Filter {
 
 /// All contents that a row ever had, and which rows have each now.
 #[derive(Debug, Default)]
-pub(crate) struct Table {
+pub(crate) struct RowContents {
     contents: Vec<[u32; 2]>,
     /// For each key the number of its content, as committed last.
     current: Vec<u32>,
@@ -30,7 +30,7 @@ pub(crate) struct Table {
     log: Vec<(i64, u32)>,
 }
 
-impl Table {
+impl RowContents {
     /// A table of this many rows with different values in each column, in random order; row `k` has content `k`.
     pub fn new(rows: u32, random: &mut Random) -> Self {
         let [first, second] = [shuffled(rows, random), shuffled(rows, random)];
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn filters_match_as_many_rows_as_are_wanted() {
         let mut random = Random::new(1);
-        let mut table = Table::new(1000, &mut random);
+        let mut table = RowContents::new(1000, &mut random);
         for wanted in [1, 2, 10, 100] {
             for _ in 0..100 {
                 let filter = table.filter(&mut random, 0, wanted);

@@ -74,12 +74,12 @@ pub(super) fn read_all(source: &mut Source<'_>, syntax: Syntax, pairing: &mut Pa
         let is_last = window.len() < wanted;
         let step = place.next(window, syntax, is_last, pairing, &mut extra);
         match step {
-            Ok(Step::Passed(length)) => {
+            Ok(Advance::Passed(length)) => {
                 place.lines += count_lines(&window[..length]);
                 source.consume(length);
                 wanted = 1;
             }
-            Ok(Step::End) => return Ok(()),
+            Ok(Advance::End) => return Ok(()),
             Err(Failure::Stop(Stop::Incomplete)) if !is_last => wanted = (window.len() * 2).max(1 << 16),
             Err(failure) => {
                 let error = place.error(window, failure);
@@ -111,7 +111,7 @@ impl From<Error> for Failure {
     }
 }
 
-enum Step {
+enum Advance {
     /// So many bytes are done with.
     Passed(usize),
     /// Nothing is left.
@@ -137,7 +137,7 @@ impl Frame {
         is_last: bool,
         pairing: &mut Pairing,
         extra: &mut String,
-    ) -> Result<Step, Failure> {
+    ) -> Result<Advance, Failure> {
         let mut scanner = Scanner::new(window, syntax);
         match scanner.skip_blanks() {
             // A comment in the last line may end with the file.
@@ -149,7 +149,7 @@ impl Frame {
         let Some(&byte) = window.get(scanner.at) else {
             return match is_last {
                 true => self.end(&scanner),
-                false if scanner.at > 0 => Ok(Step::Passed(scanner.at)),
+                false if scanner.at > 0 => Ok(Advance::Passed(scanner.at)),
                 false => Err(Stop::Incomplete.into()),
             };
         };
@@ -172,13 +172,13 @@ impl Frame {
             }
         }
         self.has_begun = true;
-        Ok(Step::Passed(scanner.at))
+        Ok(Advance::Passed(scanner.at))
     }
 
-    fn end(&self, scanner: &Scanner<'_>) -> Result<Step, Failure> {
+    fn end(&self, scanner: &Scanner<'_>) -> Result<Advance, Failure> {
         match self.closer.is_some() && !self.has_ended {
             true => Err(scanner.bad("the bracket that ends the history").into()),
-            false => Ok(Step::End),
+            false => Ok(Advance::End),
         }
     }
 

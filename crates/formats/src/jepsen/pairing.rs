@@ -31,7 +31,7 @@ struct Pending {
 
 /// A client.
 #[derive(Default)]
-struct Client {
+struct JepsenProcess {
     session: Option<SessionId>,
     /// Oldest first; more than one only if it invoked something before what it had invoked was completed.
     pending: VecDeque<Pending>,
@@ -47,9 +47,9 @@ pub(super) struct Pairing {
     builder: Builder,
     kinds: KeyKinds,
     syntax: Syntax,
-    clients: FxHashMap<i64, Client>,
+    clients: FxHashMap<i64, JepsenProcess>,
     /// The client of maps without a process; each of its transactions is a session of its own.
-    no_process: Client,
+    no_process: JepsenProcess,
     has_processes: Option<bool>,
     indices: Indices,
     /// How many maps came before.
@@ -71,7 +71,7 @@ impl Pairing {
             kinds: KeyKinds::default(),
             syntax,
             clients: FxHashMap::default(),
-            no_process: Client::default(),
+            no_process: JepsenProcess::default(),
             has_processes: None,
             indices: Indices::default(),
             position: 0,
@@ -133,11 +133,11 @@ impl Pairing {
 
     fn client_event(
         &mut self,
-        mut client: Client,
+        mut client: JepsenProcess,
         number: Option<i64>,
         event: &Event<'_>,
         extra: &str,
-    ) -> Result<Client, Failure> {
+    ) -> Result<JepsenProcess, Failure> {
         if event.kind == Kind::Invoke {
             if !client.pending.is_empty() {
                 client.has_overlapped = true;
@@ -158,7 +158,7 @@ impl Pairing {
     }
 
     /// The invocation that a completion belongs to: of several the oldest one with the same operations.
-    fn invocation_of(&self, client: &mut Client, event: &Event<'_>) -> Option<Pending> {
+    fn invocation_of(&self, client: &mut JepsenProcess, event: &Event<'_>) -> Option<Pending> {
         if !client.has_overlapped {
             return client.pending.pop_front();
         }
@@ -192,7 +192,7 @@ impl Pairing {
 
     fn completion(
         &mut self,
-        client: &mut Client,
+        client: &mut JepsenProcess,
         number: Option<i64>,
         event: &Event<'_>,
         invoked: Option<Pending>,
@@ -231,7 +231,7 @@ impl Pairing {
     /// An invocation without a completion: it may have happened.
     fn unfinished(
         &mut self,
-        client: &mut Client,
+        client: &mut JepsenProcess,
         number: Option<i64>,
         invoked: Pending,
     ) -> Result<(), Error> {
@@ -257,7 +257,7 @@ impl Pairing {
             .expect("places in a file ascend, and a process does one thing at a time");
     }
 
-    fn begin(&mut self, client: &mut Client, number: Option<i64>, index: i64) {
+    fn begin(&mut self, client: &mut JepsenProcess, number: Option<i64>, index: i64) {
         let builder = &mut self.builder;
         let session = *client.session.get_or_insert_with(|| match number {
             Some(number) => builder.named_session(Datum::Int(number)),
@@ -280,7 +280,7 @@ impl Pairing {
         }
     }
 
-    fn end(&mut self, client: &mut Client, outcome: Outcome) {
+    fn end(&mut self, client: &mut JepsenProcess, outcome: Outcome) {
         self.builder.end(outcome);
         if outcome == Outcome::Unknown || self.has_processes == Some(false) || client.has_overlapped {
             client.session = None;

@@ -63,12 +63,12 @@ struct Known<'r, 'h> {
 }
 
 /// What a key holds: something known, or one of the others.
-type Held<'c> = Option<Cow<'c, Content>>;
+type CoarseContent<'c> = Option<Cow<'c, Content>>;
 
 /// How a transaction may end, as far as it has been run.
 #[derive(Clone)]
 struct Path<'c> {
-    held: Held<'c>,
+    held: CoarseContent<'c>,
     written: Option<OpId>,
     matched: Vec<OpId>,
 }
@@ -122,7 +122,14 @@ impl<'r, 'h> Known<'r, 'h> {
     }
 
     /// Runs a transaction on a content of the key, with every result that it may have had.
-    fn meet(&self, effects: &mut RowEffects, txn: TxnId, held: Held<'_>, seen: u32, met: &mut Vec<Met>) {
+    fn meet(
+        &self,
+        effects: &mut RowEffects,
+        txn: TxnId,
+        held: CoarseContent<'_>,
+        seen: u32,
+        met: &mut Vec<Met>,
+    ) {
         let mut paths = vec![Path { held, written: None, matched: Vec::new() }];
         let mut next = Vec::new();
         for (id, op) in self.runner.history.ops(txn) {
@@ -201,11 +208,11 @@ impl<'r, 'h> Known<'r, 'h> {
     }
 
     /// What a change can have made of `other`.
-    fn made_by(&self, change: &Change) -> Vec<Held<'_>> {
+    fn made_by(&self, change: &Change) -> Vec<CoarseContent<'_>> {
         let is_mark = |content: &Content| content.is_dead && content.datum != Datum::Nil;
         let can_be = |content: &Content| change.can_make(&content.datum) && !is_mark(content);
         let known = self.contents.iter().map(|(content, _)| content).filter(|content| can_be(content));
-        let mut made: Vec<Held<'_>> = known.map(|content| Some(Cow::Borrowed(content))).collect();
+        let mut made: Vec<CoarseContent<'_>> = known.map(|content| Some(Cow::Borrowed(content))).collect();
         if made.is_empty() || change.depends_on_row() {
             made.push(None);
         }

@@ -5,7 +5,7 @@ use history::Datum;
 
 use super::cursor::Cursor;
 use crate::predicate;
-use crate::schedule::{Action, Step, TABLE, Txn};
+use crate::schedule::{Action, ScheduleStep, TABLE, Txn};
 
 /// Rows, `x=0 y=(1,2)`, with so many columns.
 pub(super) fn rows(cursor: &mut Cursor<'_>, width: usize) -> Result<Vec<(Datum, Vec<Datum>)>, String> {
@@ -45,7 +45,7 @@ pub(super) fn values(cursor: &mut Cursor<'_>, width: usize) -> Result<Vec<Datum>
 }
 
 /// Steps with blanks between them.
-pub(super) fn parse(cursor: &mut Cursor<'_>, columns: &[String]) -> Result<Vec<Step>, String> {
+pub(super) fn parse(cursor: &mut Cursor<'_>, columns: &[String]) -> Result<Vec<ScheduleStep>, String> {
     let mut steps = Vec::new();
     loop {
         cursor.skip_blanks();
@@ -58,7 +58,7 @@ pub(super) fn parse(cursor: &mut Cursor<'_>, columns: &[String]) -> Result<Vec<S
             return Err(cursor.error("a blank after the step"));
         }
         let written = &before[..before.len() - cursor.rest().len()];
-        steps.push(Step { text: without_number(written), ..step });
+        steps.push(ScheduleStep { text: without_number(written), ..step });
     }
 }
 
@@ -77,7 +77,7 @@ struct StepParser<'c, 't> {
 }
 
 impl StepParser<'_, '_> {
-    fn step(&mut self) -> Result<Step, String> {
+    fn step(&mut self) -> Result<ScheduleStep, String> {
         const LETTERS: &str = "a step that begins with one of r, l, w, i, d, p, u, c, a";
         let letter = match self.cursor.peek() {
             Some(letter) if "rlwidpuca".contains(letter) => letter,
@@ -86,7 +86,7 @@ impl StepParser<'_, '_> {
         self.cursor.next();
         let txn = self.cursor.txn()?;
         let action = self.action(letter)?;
-        Ok(Step { txn: Txn(txn.0), action, text: String::new() })
+        Ok(ScheduleStep { txn: Txn(txn.0), action, text: String::new() })
     }
 
     fn action(&mut self, letter: char) -> Result<Action, String> {

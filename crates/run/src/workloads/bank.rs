@@ -10,7 +10,7 @@ use history::Bound;
 use crate::attempt::{Attempt, KeyedRow, Stop};
 use crate::ids::UniqueIds;
 use crate::relation::{Relation, integer, integers};
-use crate::workload::{Client, Workload, random_of};
+use crate::workload::{Workload, WorkloadClient, random_of};
 
 const FIRST_BALANCE: i64 = 100;
 const LARGEST_TRANSFER: u64 = 20;
@@ -49,7 +49,7 @@ impl Workload for Bank {
         Vec::new()
     }
 
-    fn client<'w>(&'w self, session: u32) -> Box<dyn Client + 'w> {
+    fn client<'w>(&'w self, session: u32) -> Box<dyn WorkloadClient + 'w> {
         Box::new(BankClient {
             bank: self,
             random: random_of(self.seed, session),
@@ -73,7 +73,7 @@ struct BankClient<'w> {
     ids: UniqueIds,
 }
 
-impl Client for BankClient<'_> {
+impl WorkloadClient for BankClient<'_> {
     fn transaction(&mut self, attempt: &mut Attempt<'_>) -> Result<(), Stop> {
         match self.random.chance(self.bank.audit_share) {
             true => self.audit(attempt),

@@ -5,12 +5,12 @@
 
 use databases::{ColumnType, StatementKind};
 use drive::random::Random;
-use drive::simulate::{Config, Operations, Planned as Step, Workload as Planner};
+use drive::simulate::{Config, Operations, Planned as PlannedStep, Workload as Planner};
 use history::{Bound, Datum};
 
 use crate::attempt::{Attempt, Stop};
 use crate::relation::Relation;
-use crate::workload::{Client, Workload, random_of};
+use crate::workload::{Workload, WorkloadClient, random_of};
 
 /// A workload that is planned ahead, transaction by transaction.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl Workload for Planned {
         }
     }
 
-    fn client<'w>(&'w self, session: u32) -> Box<dyn Client + 'w> {
+    fn client<'w>(&'w self, session: u32) -> Box<dyn WorkloadClient + 'w> {
         Box::new(PlannedClient {
             workload: self,
             planner: Planner::new(&self.config),
@@ -70,11 +70,11 @@ struct PlannedClient<'w> {
     workload: &'w Planned,
     planner: Planner<'w>,
     random: Random,
-    plan: Vec<Step>,
+    plan: Vec<PlannedStep>,
     session: u32,
 }
 
-impl Client for PlannedClient<'_> {
+impl WorkloadClient for PlannedClient<'_> {
     fn transaction(&mut self, attempt: &mut Attempt<'_>) -> Result<(), Stop> {
         let mut plan = std::mem::take(&mut self.plan);
         self.planner.plan(&mut self.random, &mut plan);
@@ -89,28 +89,30 @@ impl Client for PlannedClient<'_> {
 }
 
 impl PlannedClient<'_> {
-    fn step(&mut self, step: Step, attempt: &mut Attempt<'_>) -> Result<(), Stop> {
+    fn step(&mut self, step: PlannedStep, attempt: &mut Attempt<'_>) -> Result<(), Stop> {
         let relation = &self.workload.relation;
         match step {
-            Step::Read(key) | Step::ReadRow(key) => attempt.read(relation, i64::from(key)).map(drop),
-            Step::Write(key) => {
+            PlannedStep::Read(key) | PlannedStep::ReadRow(key) => {
+                attempt.read(relation, i64::from(key)).map(drop)
+            }
+            PlannedStep::Write(key) => {
                 let value = self.value(key);
                 attempt.write(relation, i64::from(key), vec![value]).map(drop)
             }
-            Step::ReadList(key) => attempt.read_list(relation, i64::from(key)),
-            Step::Append(key) => {
+            PlannedStep::ReadList(key) => attempt.read_list(relation, i64::from(key)),
+            PlannedStep::Append(key) => {
                 let value = self.value(key);
                 attempt.append(relation, i64::from(key), value)
             }
-            Step::InsertOrDelete(key) => self.insert_or_delete(key, attempt),
-            Step::WriteRow(key) => self.write_row(key, attempt),
-            Step::Range(key, count) => {
+            PlannedStep::InsertOrDelete(key) => self.insert_or_delete(key, attempt),
+            PlannedStep::WriteRow(key) => self.write_row(key, attempt),
+            PlannedStep::Range(key, count) => {
                 let from = Bound::Included(Datum::Int(key.into()));
                 let to = Bound::Excluded(Datum::Int(i64::from(key) + i64::from(count)));
                 attempt.range(relation, from, to).map(drop)
             }
             // No preset that is planned here filters by columns: `predicates.rs` does.
-            Step::Query { .. } | Step::Update { .. } => Ok(()),
+            PlannedStep::Query { .. } | PlannedStep::Update { .. } => Ok(()),
         }
     }
 

@@ -12,7 +12,7 @@ use history::Datum;
 use crate::attempt::{Attempt, Stop};
 use crate::ids::UniqueIds;
 use crate::relation::Relation;
-use crate::workload::{Client, Workload, random_of};
+use crate::workload::{Workload, WorkloadClient, random_of};
 
 /// How many values a column is spread over.
 const SPREAD: u64 = 10_000;
@@ -63,7 +63,7 @@ impl Workload for Predicates {
         vec![StatementKind::Select, StatementKind::Update]
     }
 
-    fn client<'w>(&'w self, session: u32) -> Box<dyn Client + 'w> {
+    fn client<'w>(&'w self, session: u32) -> Box<dyn WorkloadClient + 'w> {
         Box::new(PredicateClient {
             workload: self,
             random: random_of(self.seed, session),
@@ -78,7 +78,7 @@ struct PredicateClient<'w> {
     ids: UniqueIds,
 }
 
-impl Client for PredicateClient<'_> {
+impl WorkloadClient for PredicateClient<'_> {
     fn transaction(&mut self, attempt: &mut Attempt<'_>) -> Result<(), Stop> {
         let (least, most) = self.workload.operations;
         let count = u64::from(least) + self.random.below(u64::from(most - least) + 1);

@@ -14,7 +14,7 @@ use history::Datum;
 use crate::attempt::{Attempt, Stop};
 use crate::ids::UniqueIds;
 use crate::relation::{Relation, integers};
-use crate::workload::{Client, Workload, random_of};
+use crate::workload::{Workload, WorkloadClient, random_of};
 
 const ROOMS: u64 = 8;
 /// How many neighbouring rooms are looked at, at least and at most.
@@ -59,7 +59,7 @@ impl Workload for Rooms {
         vec![StatementKind::Select]
     }
 
-    fn client<'w>(&'w self, session: u32) -> Box<dyn Client + 'w> {
+    fn client<'w>(&'w self, session: u32) -> Box<dyn WorkloadClient + 'w> {
         Box::new(RoomsClient {
             workload: self,
             session,
@@ -76,7 +76,7 @@ struct RoomsClient<'w> {
     ids: UniqueIds,
 }
 
-impl Client for RoomsClient<'_> {
+impl WorkloadClient for RoomsClient<'_> {
     fn transaction(&mut self, attempt: &mut Attempt<'_>) -> Result<(), Stop> {
         let people = &self.workload.people;
         let looked_at = self.neighbouring_rooms();

@@ -13,7 +13,7 @@ use history::Bound;
 use crate::attempt::{Attempt, Stop};
 use crate::ids::UniqueIds;
 use crate::relation::{Relation, integers};
-use crate::workload::{Client, Workload, random_of};
+use crate::workload::{Workload, WorkloadClient, random_of};
 
 const BIDS_OF_AN_ITEM: i64 = 1_000_000;
 const SHOWN_BIDS: i64 = 5;
@@ -69,7 +69,7 @@ impl Workload for Rubis {
         vec![StatementKind::Insert, StatementKind::Range]
     }
 
-    fn client<'w>(&'w self, session: u32) -> Box<dyn Client + 'w> {
+    fn client<'w>(&'w self, session: u32) -> Box<dyn WorkloadClient + 'w> {
         Box::new(RubisClient {
             rubis: self,
             item_ranks: Zipf::new(self.item_count.into(), ITEM_SKEW),
@@ -86,7 +86,7 @@ struct RubisClient<'w> {
     ids: UniqueIds,
 }
 
-impl Client for RubisClient<'_> {
+impl WorkloadClient for RubisClient<'_> {
     fn transaction(&mut self, attempt: &mut Attempt<'_>) -> Result<(), Stop> {
         match self.random.below(100) {
             0..5 => self.register_user(attempt),

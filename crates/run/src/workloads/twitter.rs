@@ -13,7 +13,7 @@ use history::{Bound, Datum};
 use crate::attempt::{Attempt, Stop};
 use crate::ids::UniqueIds;
 use crate::relation::{Relation, integer, integers};
-use crate::workload::{Client, Workload, random_of};
+use crate::workload::{Workload, WorkloadClient, random_of};
 
 const TWEETS_OF_A_USER: i64 = 1_000_000;
 /// A timeline shows the newest tweet of so many of those whom the user follows.
@@ -71,7 +71,7 @@ impl Workload for Twitter {
         vec![StatementKind::Insert, StatementKind::Delete, StatementKind::Range]
     }
 
-    fn client<'w>(&'w self, session: u32) -> Box<dyn Client + 'w> {
+    fn client<'w>(&'w self, session: u32) -> Box<dyn WorkloadClient + 'w> {
         Box::new(TwitterClient {
             twitter: self,
             user_ranks: Zipf::new(self.user_count as u64, USER_SKEW),
@@ -88,7 +88,7 @@ struct TwitterClient<'w> {
     ids: UniqueIds,
 }
 
-impl Client for TwitterClient<'_> {
+impl WorkloadClient for TwitterClient<'_> {
     fn transaction(&mut self, attempt: &mut Attempt<'_>) -> Result<(), Stop> {
         let user = self.user();
         match self.random.below(100) {

@@ -3,7 +3,7 @@
 use history::History;
 use isoscope::Answer;
 use isoscope::formats::{Format, ReadOptions, WriteOptions, read_bytes, write_to};
-use testkit::generate_rows::{self, Content};
+use testkit::generate_rows::{self, RowKind};
 use testkit::{Random, generate, generate_mixed};
 
 use super::{Disagreement, Trial, answerable, ask, difference, examine};
@@ -14,7 +14,7 @@ pub fn run(seed: u64, tally: &mut Tally) -> Result<(), Disagreement> {
     let mut random = Random::new(seed);
     let history = match random.below(3) {
         0 => generate_mixed::history(seed),
-        1 => generate_rows::history(seed, *random.pick(&Content::ALL)),
+        1 => generate_rows::history(seed, *random.pick(&RowKind::ALL)),
         _ => generate::history(seed, &generate::Shape::any(&mut random)),
     };
     examine(Trial::Conversions, seed, &history, tally, &|history, tally| match problem(history) {

@@ -9,7 +9,7 @@ use history::{Clock, History};
 use isoscope::certify::Level;
 use isoscope::{Decision, LevelId};
 use testkit::generate::{self, Shape};
-use testkit::generate_rows::{self, Content};
+use testkit::generate_rows::{self, RowKind};
 use testkit::{Random, generate_mixed, oracle};
 
 use super::{Disagreement, Trial, answerable, ask, examine};
@@ -23,8 +23,8 @@ pub fn mixed(seed: u64, tally: &mut Tally) -> Result<(), Disagreement> {
 /// A history of one kind.
 pub fn kinds(seed: u64, tally: &mut Tally) -> Result<(), Disagreement> {
     let mut random = Random::new(seed);
-    let kind = random.below(Content::ALL.len() + 1);
-    let history = match Content::ALL.get(kind) {
+    let kind = random.below(RowKind::ALL.len() + 1);
+    let history = match RowKind::ALL.get(kind) {
         Some(&content) => generate_rows::history(seed, content),
         None => {
             let mut shape = Shape::any(&mut random);

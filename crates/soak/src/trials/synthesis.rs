@@ -1,7 +1,7 @@
 //! Histories that synthesis makes from the texts of levels: one level allows them, and another forbids them.
 
 use isoscope::{Decision, LevelId};
-use synth::{Bounds, Options, Outcome, Problem};
+use synth::{Bounds, Options, Problem, Synthesis};
 use testkit::Random;
 
 use super::{Disagreement, Trial, ask, contradict};
@@ -21,7 +21,7 @@ pub fn run(seed: u64, tally: &mut Tally) -> Result<(), Disagreement> {
         options: Options { blind_writes: random.percent(70), ..Options::default() },
     };
     let bounds = Bounds { most_txns: Some(4), objects: Some(2), ..Bounds::default() };
-    let Outcome::Found(found) = synth::synth(&problem, bounds) else { return Ok(()) };
+    let Synthesis::Found(found) = synth::synth(&problem, bounds) else { return Ok(()) };
     let history = found.history.to_history();
     tally.history(Trial::Synthesis.name());
     // Nothing is shrunk: the history is the smallest already, and of another one the texts may say something else.

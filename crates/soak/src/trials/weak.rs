@@ -5,7 +5,7 @@ use isoscope::{Decision, LevelId};
 use spec::SmallHistory;
 use testkit::Random;
 use testkit::generate::{self, Shape};
-use testkit::generate_rows::{self, Content};
+use testkit::generate_rows::{self, RowKind};
 
 use super::{Disagreement, Trial, ask, examine};
 use crate::tally::Tally;
@@ -18,7 +18,7 @@ const MOST_READINGS: usize = 64;
 pub fn run(seed: u64, tally: &mut Tally) -> Result<(), Disagreement> {
     let mut random = Random::new(seed);
     if seed.is_multiple_of(4) {
-        let content = *random.pick(&[Content::Predicates, Content::Columns]);
+        let content = *random.pick(&[RowKind::Predicates, RowKind::Columns]);
         let mut shape = generate_rows::Shape::any(content, &mut random);
         shape.most_txns = shape.most_txns.min(5);
         shape.ops = shape.ops.min(3);

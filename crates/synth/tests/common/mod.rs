@@ -3,7 +3,7 @@
 
 pub mod literal;
 
-use isoscope_synth::{Found, Options, Outcome, Problem, Scope};
+use isoscope_synth::{Found, Options, Problem, Scope, Synthesis};
 use spec::{Level, SmallHistory, library, oracle};
 
 /// A shipped level.
@@ -63,10 +63,10 @@ pub fn confirm_by_engine(small: &SmallHistory, name: &str, expected: bool) {
 /// Whether there is a history in exactly this scope; what is found is confirmed.
 pub fn is_found(problem: &Problem<'_>, scope: Scope) -> bool {
     match isoscope_synth::synth_within(problem, scope) {
-        Outcome::Found(found) => {
+        Synthesis::Found(found) => {
             confirm(problem, &found);
             true
         }
-        Outcome::None(_) => false,
+        Synthesis::None(_) => false,
     }
 }

@@ -2,7 +2,7 @@
 
 use history::{Bound, Change, Datum};
 
-use super::{Content, Shape, int};
+use super::{RowKind, Shape, int};
 use crate::{Random, Sketch};
 
 /// An operation before it has an answer.
@@ -56,13 +56,13 @@ pub(super) fn empty_sketch(random: &mut Random, shape: &Shape) -> Sketch {
         sketch.keys = (1..=count).map(int).collect();
     }
     sketch.initial = match shape.content {
-        Content::Lists => Some(Datum::Nil),
-        Content::Versions => Some(int(0)),
-        Content::Ranges if random.percent(5) => None,
-        Content::Columns => Some(Datum::Nil),
+        RowKind::Lists => Some(Datum::Nil),
+        RowKind::Versions => Some(int(0)),
+        RowKind::Ranges if random.percent(5) => None,
+        RowKind::Columns => Some(Datum::Nil),
         _ => Some(if random.percent(70) { Datum::Nil } else { int(0) }),
     };
-    let is_row = !matches!(shape.content, Content::Lists | Content::Versions);
+    let is_row = !matches!(shape.content, RowKind::Lists | RowKind::Versions);
     for key in (0..count).filter(|_| is_row) {
         if random.percent(50) {
             sketch.recorded.push((key, value(random, shape)));
@@ -75,7 +75,7 @@ pub(super) fn empty_sketch(random: &mut Random, shape: &Shape) -> Sketch {
 fn value(random: &mut Random, shape: &Shape) -> Datum {
     let mut number = || int(random.between(0, shape.values));
     match shape.content {
-        Content::Columns => Datum::row(vec![("a".into(), number()), ("b".into(), number())]),
+        RowKind::Columns => Datum::row(vec![("a".into(), number()), ("b".into(), number())]),
         _ => number(),
     }
 }
@@ -105,16 +105,16 @@ impl<'s> Plan<'s> {
         let value = value(random, self.shape);
         match self.shape.content {
             // Elements are unique, as in the recordings of list-append; now and then one is not.
-            Content::Lists if random.percent(45) => {
+            RowKind::Lists if random.percent(45) => {
                 let element = if random.percent(95) { txn * 10 + random.below(10) } else { 1 };
                 PlannedOp::Append { key, value: int(element) }
             }
-            Content::Lists => PlannedOp::ReadList { key },
-            Content::Versions if random.percent(50) => PlannedOp::ReadVersion { key },
-            Content::Versions => PlannedOp::Write { key, value },
-            Content::Ranges => self.row_step(random, key, value),
-            Content::Mixed if random.percent(50) => self.row_step(random, key, value),
-            Content::Predicates | Content::Columns | Content::Mixed => {
+            RowKind::Lists => PlannedOp::ReadList { key },
+            RowKind::Versions if random.percent(50) => PlannedOp::ReadVersion { key },
+            RowKind::Versions => PlannedOp::Write { key, value },
+            RowKind::Ranges => self.row_step(random, key, value),
+            RowKind::Mixed if random.percent(50) => self.row_step(random, key, value),
+            RowKind::Predicates | RowKind::Columns | RowKind::Mixed => {
                 self.predicate_step(random, key, value)
             }
         }
@@ -164,9 +164,9 @@ impl<'s> Plan<'s> {
         let plus = || Datum::row(vec![("+".into(), int(1))]);
         match (self.shape.content, random.below(6)) {
             (_, 0) => Change::Delete,
-            (Content::Columns, 1) => Change::Set(Datum::row(vec![("a".into(), plus())])),
-            (Content::Columns, 2) => Change::Set(value(random, self.shape)),
-            (Content::Columns, _) => {
+            (RowKind::Columns, 1) => Change::Set(Datum::row(vec![("a".into(), plus())])),
+            (RowKind::Columns, 2) => Change::Set(value(random, self.shape)),
+            (RowKind::Columns, _) => {
                 let column = *random.pick(&["a", "b"]);
                 Change::Set(Datum::row(vec![(column.into(), number)]))
             }
@@ -192,7 +192,7 @@ impl<'s> Plan<'s> {
 
     fn condition(&self, random: &mut Random) -> String {
         let column = match self.shape.content {
-            Content::Columns => *random.pick(&["a", "b"]),
+            RowKind::Columns => *random.pick(&["a", "b"]),
             _ => "v",
         };
         let (least, more) = (random.between(0, self.shape.values), random.between(0, 2));
@@ -207,7 +207,7 @@ impl<'s> Plan<'s> {
             3 => format!("{column} % 2 = {}", least % 2),
             4 => format!("key = {key}"),
             5 => format!("key >= {key}"),
-            6 if self.shape.content == Content::Columns => "a <= b".into(),
+            6 if self.shape.content == RowKind::Columns => "a <= b".into(),
             6 => format!("{column} in ({least}, {})", least + more),
             _ => format!("{column} = {least}"),
         }

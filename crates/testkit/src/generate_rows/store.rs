@@ -9,7 +9,7 @@ use crate::{Random, Sketch, SketchOp, SketchRow, SketchTxn, What};
 
 /// What a key holds.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Held {
+pub(super) struct StoredValue {
     /// The row or the list; nil if there is nothing; the mark if it is dead.
     pub value: Datum,
     pub is_dead: bool,
@@ -18,7 +18,7 @@ pub(super) struct Held {
 }
 
 /// What all keys hold.
-pub(super) type Keys = Vec<Held>;
+pub(super) type Keys = Vec<StoredValue>;
 
 /// What all keys hold.
 #[derive(Clone, PartialEq, Debug)]
@@ -31,7 +31,7 @@ impl State {
             let recorded = sketch.recorded.iter().find(|&&(recorded, _)| recorded == key);
             recorded.map_or(default.clone(), |(_, value)| value.clone())
         };
-        let held = |key| Held { value: value(key), is_dead: false, version: 0 };
+        let held = |key| StoredValue { value: value(key), is_dead: false, version: 0 };
         Self((0..sketch.keys.len()).map(held).collect())
     }
 }
@@ -42,7 +42,7 @@ pub(super) struct RowClient {
     at: usize,
     pub snapshot: Option<State>,
     /// What the transaction wrote itself.
-    own: Vec<Option<Held>>,
+    own: Vec<Option<StoredValue>>,
     pub txn: SketchTxn,
 }
 
@@ -74,7 +74,7 @@ impl RowClient {
         for (key, own) in self.own.iter().enumerate() {
             let Some(own) = own else { continue };
             let version = state.0[key].version + random.between(1, 2) as i64;
-            state.0[key] = Held { version, ..own.clone() };
+            state.0[key] = StoredValue { version, ..own.clone() };
             let writes = |op: &&mut SketchOp| op.key() == Some(key) && op.written().is_some();
             if let Some(op) = self.txn.ops.iter_mut().rev().find(writes) {
                 op.version = (records_versions && random.percent(80)).then_some(version);
@@ -166,7 +166,7 @@ impl RowClient {
     }
 
     fn hold(&mut self, key: usize, value: Datum, is_dead: bool) {
-        self.own[key] = Some(Held { value, is_dead, version: 0 });
+        self.own[key] = Some(StoredValue { value, is_dead, version: 0 });
     }
 }
 
@@ -177,7 +177,7 @@ fn elements(value: &Datum) -> Vec<Datum> {
     }
 }
 
-fn row(key: usize, held: &Held) -> SketchRow {
+fn row(key: usize, held: &StoredValue) -> SketchRow {
     SketchRow { key, value: held.value.clone(), is_dead: held.is_dead }
 }
 

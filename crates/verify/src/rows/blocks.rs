@@ -7,7 +7,7 @@
 
 use history::{KeyId, TxnId};
 
-use super::contents::Content;
+use super::contents::ContentNumber;
 use super::scripts::{ScriptStep, find};
 use super::search::{Deed, LearnedOrder, RowSearch};
 
@@ -82,7 +82,7 @@ impl RowSearch<'_, '_> {
     }
 
     /// The transactions that should come before a writer.
-    fn blocks(&mut self, writer: TxnId, effects: &[(KeyId, Content)]) -> Blocks {
+    fn blocks(&mut self, writer: TxnId, effects: &[(KeyId, ContentNumber)]) -> Blocks {
         let mut blocks = Blocks::default();
         self.pending.fetch(effects.iter().map(|&(key, _)| key));
         for &(key, after) in effects {
@@ -93,7 +93,7 @@ impl RowSearch<'_, '_> {
         blocks
     }
 
-    fn add_blocks(&mut self, blocks: &mut Blocks, writer: TxnId, key: KeyId, after: Content) {
+    fn add_blocks(&mut self, blocks: &mut Blocks, writer: TxnId, key: KeyId, after: ContentNumber) {
         let (now, open, contents) = (self.table.now(key), &self.open, &self.scripts.contents);
         let mut wait = |first: TxnId| {
             if blocks.waits.iter().all(|known| known.first != first) {
@@ -135,7 +135,7 @@ impl RowSearch<'_, '_> {
     }
 
     /// How many readers would have seen a row that they did not see.
-    fn surprised(&self, writer: TxnId, key: KeyId, before: Content, after: Content) -> u32 {
+    fn surprised(&self, writer: TxnId, key: KeyId, before: ContentNumber, after: ContentNumber) -> u32 {
         let datum = self.scripts.key(key);
         let is_surprised = |txn: TxnId| {
             self.scripts.of_txn[txn.index()].steps.iter().any(|step| match step {

@@ -10,10 +10,10 @@ use history::{Bound, Change, Datum, Interval, Predicate, Subject};
 use rustc_hash::FxHashMap;
 
 /// The number of a content; see [`Contents::is_same`].
-pub(crate) type Content = u32;
+pub(crate) type ContentNumber = u32;
 
 /// No row and no mark.
-pub(crate) const NOTHING: Content = 0;
+pub(crate) const NOTHING: ContentNumber = 0;
 
 /// No such column.
 pub(crate) const MISSING: i64 = i64::MIN;
@@ -64,7 +64,7 @@ impl Contents {
     }
 
     /// A row; nil is nothing.
-    pub fn row(&mut self, datum: &Datum) -> Content {
+    pub fn row(&mut self, datum: &Datum) -> ContentNumber {
         match datum {
             Datum::Nil => NOTHING,
             // A row without columns is not nothing.
@@ -86,7 +86,7 @@ impl Contents {
     }
 
     /// A row of integers.
-    pub fn flat_row(&mut self, names: &[Datum], cells: &[i64]) -> Content {
+    pub fn flat_row(&mut self, names: &[Datum], cells: &[i64]) -> ContentNumber {
         let (number, start) = self.push();
         for (name, &cell) in names.iter().zip(cells) {
             let slot = self.slot(name).expect("all columns were collected");
@@ -96,7 +96,7 @@ impl Contents {
     }
 
     /// What a delete leaves.
-    pub fn mark(&mut self, datum: &Datum) -> Content {
+    pub fn mark(&mut self, datum: &Datum) -> ContentNumber {
         if *datum == Datum::Nil {
             return NOTHING;
         }
@@ -107,29 +107,29 @@ impl Contents {
     }
 
     /// A content of which nothing is known yet, and the place of its cells.
-    fn push(&mut self) -> (Content, usize) {
+    fn push(&mut self) -> (ContentNumber, usize) {
         let start = self.cells.len();
         self.cells.resize(start + self.width, MISSING);
-        ((start / self.width) as Content, start)
+        ((start / self.width) as ContentNumber, start)
     }
 
-    pub fn is_dead(&self, content: Content) -> bool {
+    pub fn is_dead(&self, content: ContentNumber) -> bool {
         content == NOTHING || self.mark.is_some_and(|slot| self.cells_of(content)[slot] != MISSING)
     }
 
     /// Whether a row has columns, rather than being a value.
-    fn has_columns(&self, content: Content) -> bool {
+    fn has_columns(&self, content: ContentNumber) -> bool {
         self.value.is_none_or(|slot| self.cells_of(content)[slot] == MISSING)
     }
 
     #[inline]
-    pub fn is_same(&self, left: Content, right: Content) -> bool {
+    pub fn is_same(&self, left: ContentNumber, right: ContentNumber) -> bool {
         left == right || self.cells_of(left).iter().eq(self.cells_of(right))
     }
 
     /// The cell of a column for a scan: missing for what matches nothing, and a large number for what a comparison of
     /// integers does not decide.
-    pub fn lane(&self, content: Content, slot: usize) -> i64 {
+    pub fn lane(&self, content: ContentNumber, slot: usize) -> i64 {
         match self.cells_of(content)[slot] {
             MISSING if !self.is_dead(content) => OTHERS,
             cell => cell,
@@ -137,12 +137,12 @@ impl Contents {
     }
 
     #[inline]
-    fn cells_of(&self, content: Content) -> &[i64] {
+    fn cells_of(&self, content: ContentNumber) -> &[i64] {
         &self.cells[content as usize * self.width..][..self.width]
     }
 
     /// Whether a row matches.
-    pub fn matches(&self, filter: &Filter<'_>, key: &Datum, content: Content) -> bool {
+    pub fn matches(&self, filter: &Filter<'_>, key: &Datum, content: ContentNumber) -> bool {
         match filter.fast {
             Some(Fast::Cell { slot, least, most }) => {
                 let cell = self.cells_of(content)[slot];
@@ -159,12 +159,12 @@ impl Contents {
         }
     }
 
-    fn matches_slowly(&self, filter: &Filter<'_>, key: &Datum, content: Content) -> bool {
+    fn matches_slowly(&self, filter: &Filter<'_>, key: &Datum, content: ContentNumber) -> bool {
         !self.is_dead(content) && filter.predicate.matches(key, &self.datum(content))
     }
 
     /// What becomes of a row.
-    pub fn apply(&mut self, edit: &Edit<'_>, content: Content) -> Content {
+    pub fn apply(&mut self, edit: &Edit<'_>, content: ContentNumber) -> ContentNumber {
         let start = content as usize * self.width;
         match &edit.sets {
             Some(sets) if !self.is_dead(content) && self.has_columns(content) => {
@@ -173,7 +173,7 @@ impl Contents {
                 for &(slot, cell) in sets {
                     self.cells[end + slot] = cell;
                 }
-                (end / self.width) as Content
+                (end / self.width) as ContentNumber
             }
             _ => {
                 let changed = edit.change.apply(&self.datum(content));
@@ -267,7 +267,7 @@ impl Contents {
     }
 
     /// The row of a content; nil if there is none.
-    fn datum(&self, content: Content) -> Datum {
+    fn datum(&self, content: ContentNumber) -> Datum {
         if self.is_dead(content) {
             return Datum::Nil;
         }

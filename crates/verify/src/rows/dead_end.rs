@@ -11,7 +11,7 @@ use history::{KeyId, Outcome, TxnId};
 use rustc_hash::FxHashMap;
 
 use super::blocks::Blocked;
-use super::contents::Content;
+use super::contents::ContentNumber;
 use super::open::{Open, concerned};
 use super::search::{Deed, LearnedOrder, RowSearch};
 use super::table::Overwritten;
@@ -101,7 +101,7 @@ impl RowSearch<'_, '_> {
     /// What is to be learnt from a row that does not fit.
     fn order_of(&mut self, reader: TxnId, key: KeyId) -> Option<LearnedOrder> {
         let past: Vec<_> = self.table.past(key).take(MAX_PAST).collect();
-        let fits = |content: Content| self.scripts.meet(reader, key, content).is_right;
+        let fits = |content: ContentNumber| self.scripts.meet(reader, key, content).is_right;
         let place = past.iter().map(|entry| entry.content).position(fits)?;
         let overwriter = self.placed[past[place].moment as usize].txn;
         if !self.ready.must_precede(overwriter, reader) {
@@ -143,7 +143,7 @@ impl RowSearch<'_, '_> {
     /// others overwrote since stays.
     fn fits_without(&mut self, place: usize, fixed: &[Recent], late: &[Recent]) -> Option<(TxnId, KeyId)> {
         let mut then = self.open[place].clone();
-        let mut held: FxHashMap<KeyId, Content> = FxHashMap::default();
+        let mut held: FxHashMap<KeyId, ContentNumber> = FxHashMap::default();
         let mut key = None;
         for recent in late {
             for entry in &recent.overwritten {
@@ -171,7 +171,7 @@ impl RowSearch<'_, '_> {
             return Vec::new();
         }
         let effects = self.effects_at(txn, began);
-        let overlap = |&(key, _): &(KeyId, Content)| {
+        let overlap = |&(key, _): &(KeyId, ContentNumber)| {
             let since = self.table.since(key).filter(|&since| since >= began)?;
             Some((self.placed[since as usize].txn, key))
         };

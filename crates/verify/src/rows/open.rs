@@ -6,7 +6,7 @@
 
 use history::{KeyId, TxnId};
 
-use super::contents::Content;
+use super::contents::ContentNumber;
 use super::scripts::{Meeting, ScriptStep, Scripts, find};
 use super::table::RowTable;
 
@@ -23,7 +23,7 @@ pub(crate) struct Open {
     /// The moments at which it fitted, for a level at which a transaction may begin before it commits.
     pub fitted: Vec<u32>,
     /// What it would write, if that was asked for and nothing has changed since.
-    pub effects: Option<Vec<(KeyId, Content)>>,
+    pub effects: Option<Vec<(KeyId, ContentNumber)>>,
     kind: Kind,
 }
 
@@ -122,7 +122,13 @@ impl Open {
     }
 
     /// A row has changed.
-    pub fn note(&mut self, scripts: &mut Scripts<'_>, key: KeyId, before: Content, after: Content) {
+    pub fn note(
+        &mut self,
+        scripts: &mut Scripts<'_>,
+        key: KeyId,
+        before: ContentNumber,
+        after: ContentNumber,
+    ) {
         match (self.kind, &scripts.of_txn[self.txn.index()].steps[..]) {
             (Kind::Query, [ScriptStep::Query { filter, shown }]) => {
                 let datum = scripts.key(key);
@@ -133,7 +139,8 @@ impl Open {
                 // What does not match is wrong if it was shown and right otherwise, before and after.
                 if was || is {
                     let row = find(shown, key).map(|row| row.content);
-                    let is_shown = |row: Content, content: Content| scripts.contents.is_same(row, content);
+                    let is_shown =
+                        |row: ContentNumber, content: ContentNumber| scripts.contents.is_same(row, content);
                     self.wrong -= u32::from(row.map_or(was, |row| !was || !is_shown(row, before)));
                     self.wrong += u32::from(row.map_or(is, |row| !is || !is_shown(row, after)));
                 }
@@ -199,7 +206,11 @@ pub(crate) fn concerned(scripts: &Scripts<'_>, table: &RowTable, txn: TxnId) -> 
 }
 
 /// What a transaction would write.
-pub(crate) fn effects(scripts: &mut Scripts<'_>, table: &RowTable, txn: TxnId) -> Vec<(KeyId, Content)> {
+pub(crate) fn effects(
+    scripts: &mut Scripts<'_>,
+    table: &RowTable,
+    txn: TxnId,
+) -> Vec<(KeyId, ContentNumber)> {
     let mut keys = Vec::new();
     if let [ScriptStep::Update { filter, edit, .. }] = &scripts.of_txn[txn.index()].steps[..] {
         table.hits(scripts, filter, &mut keys);

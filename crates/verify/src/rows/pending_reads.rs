@@ -5,14 +5,14 @@
 
 use history::{KeyId, TxnId};
 
-use super::contents::Content;
+use super::contents::ContentNumber;
 use super::scripts::{ScriptStep, Scripts};
 
 /// A reader by its place in the order of begins, and what it saw.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct PendingRead {
     rank: u32,
-    pub content: Content,
+    pub content: ContentNumber,
 }
 
 pub(crate) struct PendingReads {
@@ -58,7 +58,7 @@ impl PendingReads {
     }
 
     /// The pending reads of a key.
-    pub fn of_key(&mut self, key: KeyId) -> impl Iterator<Item = (TxnId, Content)> {
+    pub fn of_key(&mut self, key: KeyId) -> impl Iterator<Item = (TxnId, ContentNumber)> {
         let end = self.start[key.index() + 1];
         let mut head = self.head[key.index()];
         while head < end && self.has_come[self.first[key.index()].rank as usize] {
@@ -103,7 +103,7 @@ impl PendingReads {
 }
 
 /// What a transaction saw of rows before it changed any.
-pub(super) fn each(scripts: &Scripts<'_>, txn: TxnId, mut add: impl FnMut(KeyId, Content)) {
+pub(super) fn each(scripts: &Scripts<'_>, txn: TxnId, mut add: impl FnMut(KeyId, ContentNumber)) {
     for step in &scripts.of_txn[txn.index()].steps {
         match step {
             ScriptStep::Read { key, row, .. } => add(*key, *row),

@@ -9,25 +9,25 @@ use history::{Change, Datum, History, InitialDefault, KeyId, Op, Outcome, RangeR
 
 use rustc_hash::FxHashMap;
 
-use super::contents::{Content, Contents, Edit, Filter};
+use super::contents::{ContentNumber, Contents, Edit, Filter};
 
 /// A row that a transaction was shown.
 #[derive(Clone, Copy)]
 pub(crate) struct Shown {
     pub key: KeyId,
-    pub content: Content,
+    pub content: ContentNumber,
 }
 
 pub(crate) enum ScriptStep<'h> {
     /// It saw this, or the mark.
     Read {
         key: KeyId,
-        row: Content,
-        mark: Content,
+        row: ContentNumber,
+        mark: ContentNumber,
     },
     Write {
         key: KeyId,
-        content: Content,
+        content: ContentNumber,
     },
     /// The rows are sorted by key.
     Range {
@@ -57,7 +57,7 @@ pub(crate) struct Meeting {
     /// Whether all that it saw of the row fits.
     pub is_right: bool,
     /// What it leaves, if it writes.
-    pub left: Option<Content>,
+    pub left: Option<ContentNumber>,
     /// The updates that matched, one bit for each of the first 64 steps.
     pub matched: u64,
 }
@@ -169,7 +169,7 @@ impl<'h> Scripts<'h> {
     }
 
     /// Runs a transaction on a row.
-    pub fn meet(&mut self, txn: TxnId, key: KeyId, mut held: Content) -> Meeting {
+    pub fn meet(&mut self, txn: TxnId, key: KeyId, mut held: ContentNumber) -> Meeting {
         let datum = self.history.keys().original(key);
         let contents = &mut self.contents;
         let mut meeting = Meeting { is_right: true, ..Meeting::default() };
@@ -217,7 +217,7 @@ impl<'h> Scripts<'h> {
     }
 
     /// Whether a transaction would write a row that holds this.
-    pub fn writes(&self, txn: TxnId, key: KeyId, content: Content) -> bool {
+    pub fn writes(&self, txn: TxnId, key: KeyId, content: ContentNumber) -> bool {
         let datum = self.history.keys().original(key);
         self.of_txn[txn.index()].steps.iter().any(|step| match step {
             ScriptStep::Write { key: of, .. } => *of == key,
@@ -236,15 +236,15 @@ pub(crate) fn find(shown: &[Shown], key: KeyId) -> Option<Shown> {
 #[derive(Default)]
 struct ContentOf {
     /// Rows of integers by their place, and everything else.
-    rows: Vec<Content>,
-    others: FxHashMap<ValueId, Content>,
+    rows: Vec<ContentNumber>,
+    others: FxHashMap<ValueId, ContentNumber>,
     has_marks: bool,
 }
 
 impl ContentOf {
     /// The row of a value, looked up once.
-    fn row(&mut self, history: &History, contents: &mut Contents, value: ValueId) -> Content {
-        const UNKNOWN: Content = u32::MAX;
+    fn row(&mut self, history: &History, contents: &mut Contents, value: ValueId) -> ContentNumber {
+        const UNKNOWN: ContentNumber = u32::MAX;
         let Some((names, cells)) = history.values().row(value) else {
             let row = || contents.row(&history.values().original(value));
             return *self.others.entry(value).or_insert_with(row);

@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 use certify::{Core, Level, Node};
 use history::{History, KeyId, Outcome, SessionId, TxnId};
 
-use super::contents::Content;
+use super::contents::ContentNumber;
 use super::open::{Open, concerned, effects};
 use super::pending_reads::PendingReads;
 use super::ready::ReadyQueue;
@@ -241,7 +241,7 @@ impl<'h, 'o> RowSearch<'h, 'o> {
     }
 
     /// What an open transaction would write, and when it would have begun: now if it fits now.
-    pub(super) fn effects_of(&mut self, place: usize) -> Option<(u32, Vec<(KeyId, Content)>)> {
+    pub(super) fn effects_of(&mut self, place: usize) -> Option<(u32, Vec<(KeyId, ContentNumber)>)> {
         let (txn, moment) = (self.open[place].txn, self.moment());
         let began = match self.core {
             Core::Serializable => self.open[place].fits().then_some(moment)?,
@@ -256,12 +256,13 @@ impl<'h, 'o> RowSearch<'h, 'o> {
             return Some((moment, effects));
         }
         let effects = self.effects_at(txn, began);
-        let is_free = |&(key, _): &(KeyId, Content)| self.table.since(key).is_none_or(|since| since < began);
+        let is_free =
+            |&(key, _): &(KeyId, ContentNumber)| self.table.since(key).is_none_or(|since| since < began);
         (self.core == Core::Prefix || effects.iter().all(is_free)).then_some((began, effects))
     }
 
     /// What a transaction that began at a moment writes.
-    pub(super) fn effects_at(&mut self, txn: TxnId, began: u32) -> Vec<(KeyId, Content)> {
+    pub(super) fn effects_at(&mut self, txn: TxnId, began: u32) -> Vec<(KeyId, ContentNumber)> {
         let mut keys = concerned(&self.scripts, &self.table, txn);
         keys.extend(self.table.changed_since(began));
         keys.sort_unstable();
@@ -277,12 +278,12 @@ impl<'h, 'o> RowSearch<'h, 'o> {
     }
 
     /// A transaction commits now.
-    pub(super) fn place(&mut self, place: usize, began: u32, effects: &[(KeyId, Content)]) {
+    pub(super) fn place(&mut self, place: usize, began: u32, effects: &[(KeyId, ContentNumber)]) {
         let open = self.open.swap_remove(place);
         self.commit(open.txn, began, effects);
     }
 
-    pub(super) fn commit(&mut self, txn: TxnId, began: u32, effects: &[(KeyId, Content)]) {
+    pub(super) fn commit(&mut self, txn: TxnId, began: u32, effects: &[(KeyId, ContentNumber)]) {
         let moment = self.moment();
         self.moment_of[txn.index()] = moment;
         self.pending.come(txn);

@@ -5,7 +5,7 @@
 
 use history::{History, KeyId, ValueId};
 
-use super::contents::{Content, Contents, Fast, Filter, MISSING, OTHERS};
+use super::contents::{ContentNumber, Contents, Fast, Filter, MISSING, OTHERS};
 use super::scripts::{ScriptStep, Scripts};
 
 /// No entry of the log.
@@ -16,14 +16,14 @@ const NONE: u32 = u32::MAX;
 pub(crate) struct Overwritten {
     pub key: KeyId,
     /// What was there.
-    pub content: Content,
+    pub content: ContentNumber,
     /// The moment at which it was overwritten.
     pub moment: u32,
     before: u32,
 }
 
 pub(crate) struct RowTable {
-    now: Vec<Content>,
+    now: Vec<ContentNumber>,
     /// For each key its last entry of the log.
     last: Vec<u32>,
     log: Vec<Overwritten>,
@@ -66,7 +66,7 @@ impl RowTable {
     }
 
     #[inline]
-    pub fn now(&self, key: KeyId) -> Content {
+    pub fn now(&self, key: KeyId) -> ContentNumber {
         self.now[key.index()]
     }
 
@@ -86,7 +86,7 @@ impl RowTable {
     }
 
     /// What a row held when so many had committed.
-    pub fn at(&self, key: KeyId, moment: u32) -> Content {
+    pub fn at(&self, key: KeyId, moment: u32) -> ContentNumber {
         let later = self.past(key).take_while(|entry| entry.moment >= moment);
         later.last().map_or(self.now(key), |entry| entry.content)
     }
@@ -101,13 +101,13 @@ impl RowTable {
         self.log.iter().rev().take_while(move |entry| entry.moment >= moment).map(|entry| entry.key)
     }
 
-    pub fn write(&mut self, contents: &Contents, key: KeyId, content: Content, moment: u32) {
+    pub fn write(&mut self, contents: &Contents, key: KeyId, content: ContentNumber, moment: u32) {
         let before = std::mem::replace(&mut self.last[key.index()], self.log.len() as u32);
         self.log.push(Overwritten { key, content: self.now[key.index()], moment, before });
         self.set(contents, key, content);
     }
 
-    fn set(&mut self, contents: &Contents, key: KeyId, content: Content) {
+    fn set(&mut self, contents: &Contents, key: KeyId, content: ContentNumber) {
         self.now[key.index()] = content;
         for slot in 0..self.lanes.len() {
             if !self.lanes[slot].is_empty() {

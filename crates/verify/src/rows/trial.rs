@@ -4,7 +4,7 @@ use certify::{Core, Level, Node};
 use history::{History, KeyId, TxnId};
 use rustc_hash::FxHashMap;
 
-use super::contents::Content;
+use super::contents::ContentNumber;
 use super::open::{Open, concerned, effects};
 use super::scripts::Scripts;
 use super::table::RowTable;
@@ -27,7 +27,7 @@ pub(super) struct Trial<'h> {
     table: RowTable,
     events_per_txn: u32,
     /// What transactions that have begun will write.
-    begun: FxHashMap<TxnId, (u32, Vec<(KeyId, Content)>)>,
+    begun: FxHashMap<TxnId, (u32, Vec<(KeyId, ContentNumber)>)>,
     core: Core,
 }
 
@@ -61,7 +61,7 @@ impl<'h> Trial<'h> {
     fn commit(&mut self, txn: TxnId, moment: u32, misfits: &mut Misfits) {
         let Some((began, writes)) = self.begun.remove(&txn) else { return };
         let overlaps =
-            |&(key, _): &(KeyId, Content)| self.table.since(key).is_some_and(|since| since > began);
+            |&(key, _): &(KeyId, ContentNumber)| self.table.since(key).is_some_and(|since| since > began);
         if self.core == Core::Snapshot
             && let Some(&(key, _)) = writes.iter().find(|write| overlaps(write))
         {

@@ -14,7 +14,7 @@ use batsat::{Lit, SolverInterface, Var, lbool};
 use certify::text::facts::Facts;
 use rustc_hash::FxHashMap;
 
-use super::{Choice, Search};
+use super::{Choice, ChoiceSearch};
 
 /// How many possible sources of a read are choices at first.
 const FIRST: usize = 2;
@@ -67,7 +67,7 @@ impl Sources {
     }
 }
 
-impl Search<'_> {
+impl ChoiceSearch<'_> {
     /// Each read of a node that is taken as committed has a source that is.
     pub(super) fn demand_sources(&mut self, node: u32) {
         let facts = self.facts;

@@ -1,6 +1,6 @@
 //! The table of litmus tests for the HTML report: a transcript behind every cell.
 
-use picture::{Cell, Page, Table};
+use picture::{Cell, LitmusTable, Page};
 use probe::{Finding, Report, transcript};
 
 /// The page of one database.
@@ -19,14 +19,14 @@ pub fn page(report: &Report) -> Page<'static> {
 }
 
 /// The table of one suite.
-pub fn table(report: &Report, suite: usize) -> Table {
+pub fn table(report: &Report, suite: usize) -> LitmusTable {
     let schedules = &report.suites[suite].schedules;
     let row = |row: &probe::Row| {
         let cells =
             schedules.iter().zip(&row.findings[suite]).map(|(schedule, finding)| cell(schedule, finding));
         (row.setting.name.clone(), cells.collect())
     };
-    Table {
+    LitmusTable {
         title: report.suites[suite].name.clone(),
         columns: schedules.iter().map(|schedule| schedule.name.clone()).collect(),
         rows: report.rows.iter().map(row).collect(),

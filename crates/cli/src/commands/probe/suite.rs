@@ -6,7 +6,7 @@ use probe::expect::Difference;
 use probe::{Cell, Finding, Report, Row, Schedule, transcript};
 
 use super::text::headline;
-use crate::report::suite::{Case, Outcome, Suite};
+use crate::report::suite::{Case, CaseOutcome, Suite};
 
 /// The suite.
 pub fn of(report: &Report, differences: Option<&[Difference]>) -> Suite {
@@ -26,8 +26,8 @@ pub fn of(report: &Report, differences: Option<&[Difference]>) -> Suite {
 fn case(row: &Row, schedule: &Schedule, finding: &Finding) -> Case {
     let word = finding.cell().map_or("refused", Cell::word);
     let (outcome, details) = match finding {
-        Finding::Ran(ran) => (Outcome::Passed, transcript(schedule, &ran.0, &ran.1)),
-        Finding::Refused(reason) => (Outcome::Skipped, reason.clone()),
+        Finding::Ran(ran) => (CaseOutcome::Passed, transcript(schedule, &ran.0, &ran.1)),
+        Finding::Refused(reason) => (CaseOutcome::Skipped, reason.clone()),
     };
     let about = schedule.about.clone();
     Case {
@@ -50,7 +50,7 @@ fn note(cases: &mut Vec<Case>, difference: &Difference) {
     let name = name(setting, subject);
     let message = format!("expected {expected}, found {found} (line {line})");
     match cases.iter_mut().find(|case| case.name == name) {
-        Some(case) => (case.outcome, case.message) = (Outcome::Failed, message),
-        None => cases.push(Case { outcome: Outcome::Failed, message, ..Case::named(&name) }),
+        Some(case) => (case.outcome, case.message) = (CaseOutcome::Failed, message),
+        None => cases.push(Case { outcome: CaseOutcome::Failed, message, ..Case::named(&name) }),
     }
 }

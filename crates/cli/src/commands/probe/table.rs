@@ -42,7 +42,7 @@ impl Mark {
 }
 
 /// The table of a suite.
-pub struct Table<'r> {
+pub struct ClassTable<'r> {
     /// The classes.
     pub columns: Vec<&'r str>,
     /// What each class means.
@@ -57,7 +57,7 @@ pub fn is_table(suite: &Suite) -> bool {
 }
 
 /// The table of the suite at this place.
-pub fn table_of(report: &Report, place: usize) -> Table<'_> {
+pub fn table_of(report: &Report, place: usize) -> ClassTable<'_> {
     let suite = &report.suites[place];
     let mut columns: Vec<&str> = Vec::new();
     for name in suite.schedules.iter().map(column_of) {
@@ -83,7 +83,7 @@ pub fn table_of(report: &Report, place: usize) -> Table<'_> {
         of_class.map_or("", |schedule| schedule.about.as_str())
     };
     let meanings = columns.iter().map(meaning).collect();
-    Table { columns, meanings, rows }
+    ClassTable { columns, meanings, rows }
 }
 
 fn column_of(schedule: &probe::Schedule) -> &str {

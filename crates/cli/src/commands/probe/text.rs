@@ -5,7 +5,7 @@ use std::io::Write;
 use probe::expect::Difference;
 use probe::{Cell, Finding, Report, Row, Schedule, transcript};
 
-use super::table::{Mark, Table, is_table, table_of};
+use super::table::{ClassTable, Mark, is_table, table_of};
 use crate::exit::Failure;
 use crate::screen::Screen;
 use crate::terminal::{Style, Tone, visible};
@@ -116,7 +116,7 @@ fn column_width(column: &str) -> usize {
 }
 
 fn write_rows(
-    table: &Table<'_>,
+    table: &ClassTable<'_>,
     names: &[String],
     first: usize,
     out: &mut Screen<'_>,
@@ -138,7 +138,7 @@ fn write_rows(
 }
 
 fn write_lists(
-    table: &Table<'_>,
+    table: &ClassTable<'_>,
     names: &[String],
     style: Style,
     out: &mut dyn Write,
@@ -163,7 +163,7 @@ fn tone(mark: Mark) -> Tone {
 }
 
 fn write_legend(
-    table: &Table<'_>,
+    table: &ClassTable<'_>,
     has_default: bool,
     style: Style,
     out: &mut dyn Write,

@@ -18,12 +18,12 @@ use crate::screen::{Screen, say};
 use crate::terminal::{Style, Tone, visible};
 
 /// The answer of one run.
-pub struct Answer<'o> {
+pub struct RunAnswer<'o> {
     options: &'o Options,
     executed: Executed,
 }
 
-impl<'o> Answer<'o> {
+impl<'o> RunAnswer<'o> {
     /// The answer.
     pub fn of(options: &'o Options, executed: Executed) -> Self {
         Self { options, executed }

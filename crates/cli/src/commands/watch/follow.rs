@@ -50,7 +50,7 @@ const WAIT: Duration = Duration::from_millis(50);
 const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(5);
 
 /// What a look at the recording gave.
-enum Step {
+enum Received {
     Some,
     None,
     End,
@@ -82,29 +82,29 @@ impl Follower<'_> {
                 return self.finish(true);
             }
             match step {
-                Step::End => break,
-                Step::None if was_over || self.is_at_end() => break,
-                Step::Some | Step::None => {}
+                Received::End => break,
+                Received::None if was_over || self.is_at_end() => break,
+                Received::Some | Received::None => {}
             }
         }
         self.finish(false)
     }
 
-    fn step(&mut self) -> Result<Step, Failure> {
+    fn step(&mut self) -> Result<Received, Failure> {
         let next = self.source.next(WAIT).map_err(|error| Failure::new(format!("{}: {error}", self.name)))?;
         match next {
-            Next::End => Ok(Step::End),
-            Next::Idle => Ok(Step::None),
+            Next::End => Ok(Received::End),
+            Next::Idle => Ok(Received::None),
             Next::Rotated => {
                 self.reader.rotate();
-                Ok(Step::Some)
+                Ok(Received::Some)
             }
             Next::Lines(lines) => {
                 let batch =
                     self.reader.read(lines).map_err(|error| Failure::new(visible(&error.to_string())))?;
                 self.lines.note_times(&batch, &self.watchers);
                 self.watchers.iter_mut().try_for_each(|watcher| watcher.take(&batch)).map_err(failed)?;
-                Ok(Step::Some)
+                Ok(Received::Some)
             }
         }
     }

@@ -20,7 +20,7 @@ use drive::simulate::Config;
 use crate::attempt::{Attempt, Stop};
 use crate::ids::UniqueIds;
 use crate::relation::Relation;
-use crate::workload::{Client, Workload, random_of};
+use crate::workload::{Workload, WorkloadClient, random_of};
 use tables::Tables;
 
 /// The workload.
@@ -47,7 +47,7 @@ impl Workload for Tpcc {
         vec![StatementKind::Insert, StatementKind::Delete]
     }
 
-    fn client<'w>(&'w self, session: u32) -> Box<dyn Client + 'w> {
+    fn client<'w>(&'w self, session: u32) -> Box<dyn WorkloadClient + 'w> {
         Box::new(Terminal {
             tables: &self.tables,
             random: random_of(self.seed, session),
@@ -63,7 +63,7 @@ struct Terminal<'w> {
     ids: UniqueIds,
 }
 
-impl Client for Terminal<'_> {
+impl WorkloadClient for Terminal<'_> {
     fn transaction(&mut self, attempt: &mut Attempt<'_>) -> Result<(), Stop> {
         match self.random.below(100) {
             0..45 => self.new_order(attempt),
