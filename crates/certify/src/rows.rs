@@ -2,12 +2,16 @@
 //!
 //! What a predicate write changes depends on what it sees, so a transaction is run at its begin, operation by operation,
 //! on the rows with its own changes in them; every answer must be the one it had, and what it wrote takes effect at its
-//! commit. Costs a look at every row for each predicate.
+//! commit. A predicate is asked of the rows whose column can match it (`rows/columns.rs`), and of those that the
+//! transaction wrote itself; the rest costs a comparison of integers for each row.
+
+mod columns;
 
 use history::{Datum, History, KeyId, Op, OpId, Predicate, RecordedPredicate, Row, TxnId, ValueId};
 
 use crate::effects::Content;
 use crate::{Flaw, Place};
+use columns::Columns;
 
 /// What a transaction wrote: keys with what they hold from then on.
 type Writes = Vec<(KeyId, Content)>;
@@ -19,7 +23,13 @@ pub(crate) struct Rows<'h> {
     since: Vec<Option<u32>>,
     /// What transactions that have begun will write.
     open: Vec<Option<Writes>>,
+    columns: Columns,
+    /// For each key its place among the writes of the transaction that runs, or `NONE`.
+    own_place: Vec<u32>,
 }
+
+/// A key that the transaction has not written.
+const NONE: u32 = u32::MAX;
 
 impl<'h> Rows<'h> {
     /// The initial state.
@@ -33,12 +43,20 @@ impl<'h> Rows<'h> {
             held: history.keys().iter().map(initial).collect(),
             since: vec![None; history.keys().len()],
             open: vec![None; history.txn_count()],
+            columns: Columns::default(),
+            own_place: vec![NONE; history.keys().len()],
         }
     }
 
     /// Runs a transaction on the rows.
     pub fn begin(&mut self, txn: TxnId) -> Result<(), Flaw> {
-        let mut run = Run { history: self.history, held: &self.held, own: Vec::new() };
+        let mut run = Run {
+            history: self.history,
+            held: &self.held,
+            columns: &mut self.columns,
+            own: Vec::new(),
+            own_place: &mut self.own_place,
+        };
         for (id, op) in self.history.ops(txn) {
             if !run.step(id, &op)? {
                 return Err(Flaw::new(
@@ -48,6 +66,7 @@ impl<'h> Rows<'h> {
             }
         }
         let own = run.own;
+        own.iter().for_each(|(key, _)| self.own_place[key.index()] = NONE);
         self.open[txn.index()] = Some(own);
         Ok(())
     }
@@ -58,6 +77,7 @@ impl<'h> Rows<'h> {
         let writes = self.open[txn.index()].take().unwrap_or_default();
         let mut before = Vec::with_capacity(writes.len());
         for (key, content) in writes {
+            self.columns.set(self.history, key, &content);
             self.held[key.index()] = content;
             before.push((key, self.since[key.index()].replace(place)));
         }
@@ -68,19 +88,26 @@ impl<'h> Rows<'h> {
 struct Run<'r, 'h> {
     history: &'h History,
     held: &'r [Content],
+    columns: &'r mut Columns,
     own: Writes,
+    own_place: &'r mut [u32],
 }
 
 impl Run<'_, '_> {
     fn held(&self, key: KeyId) -> &Content {
-        let own = self.own.iter().find(|(written, _)| *written == key);
-        own.map_or(&self.held[key.index()], |(_, content)| content)
+        match self.own_place[key.index()] {
+            NONE => &self.held[key.index()],
+            place => &self.own[place as usize].1,
+        }
     }
 
     fn put(&mut self, key: KeyId, content: Content) {
-        match self.own.iter_mut().find(|(written, _)| *written == key) {
-            Some(own) => own.1 = content,
-            None => self.own.push((key, content)),
+        match self.own_place[key.index()] {
+            NONE => {
+                self.own_place[key.index()] = self.own.len() as u32;
+                self.own.push((key, content));
+            }
+            place => self.own[place as usize].1 = content,
         }
     }
 
@@ -108,25 +135,30 @@ impl Run<'_, '_> {
             Op::RangeRead(range) => {
                 let Some(rows) = &range.rows else { return Ok(true) };
                 let is_inside = |key: KeyId| range.contains(self.history.keys().original(key));
-                Ok(self.is_answer(rows, is_inside, |key, held| is_inside(key) && !held.is_dead))
+                let is_row = |&key: &KeyId| is_inside(key) && !self.held(key).is_dead;
+                let inside: Vec<KeyId> = self.keys().filter(is_row).collect();
+                Ok(self.is_answer(rows, is_inside, &inside))
             }
             Op::PredicateRead(read) => {
                 let Some(rows) = &read.rows else { return Ok(true) };
                 let predicate = meaning(id, &read.predicate)?;
-                let is_match = |key: KeyId, held: &Content| self.matches(predicate, key, held);
-                Ok(self.is_answer(rows, |key| is_match(key, self.held(key)), is_match))
+                self.columns.prepare(self.history, self.held, predicate);
+                let matching = self.matching(predicate);
+                Ok(self.is_answer(rows, |key| self.matches(predicate, key), &matching))
             }
             Op::PredicateWrite(write) => {
                 let predicate = meaning(id, &write.predicate)?;
-                let matching = self.keys().filter(|&key| self.matches(predicate, key, self.held(key)));
-                let matching: Vec<KeyId> = matching.collect();
+                self.columns.prepare(self.history, self.held, predicate);
+                let matching = self.matching(predicate);
                 for &key in &matching {
                     let changed = write.change.apply(&self.held(key).datum);
                     self.put(key, Content::row(changed));
                 }
                 let is_count = write.row_count.is_none_or(|count| count == matching.len() as u64);
                 let is_keys = write.keys.as_ref().is_none_or(|keys| {
-                    keys.len() == matching.len() && matching.iter().all(|key| keys.contains(key))
+                    let mut keys = keys.to_vec();
+                    keys.sort_unstable();
+                    keys == matching
                 });
                 Ok(is_count && is_keys)
             }
@@ -134,17 +166,20 @@ impl Run<'_, '_> {
         }
     }
 
-    fn matches(&self, predicate: &Predicate, key: KeyId, held: &Content) -> bool {
+    fn matches(&self, predicate: &Predicate, key: KeyId) -> bool {
+        let held = self.held(key);
         !held.is_dead && predicate.matches(self.history.keys().original(key), &held.datum)
     }
 
+    /// The rows that match, by key.
+    fn matching(&self, predicate: &Predicate) -> Vec<KeyId> {
+        let asked = self.columns.asked(predicate);
+        let is_asked = |key: KeyId| self.own_place[key.index()] != NONE || asked.has(key);
+        self.keys().filter(|&key| is_asked(key) && self.matches(predicate, key)).collect()
+    }
+
     /// Whether rows are those that are expected, and what a delete left where it may be shown.
-    fn is_answer(
-        &self,
-        rows: &[Row],
-        may_be_shown: impl Fn(KeyId) -> bool,
-        is_expected: impl Fn(KeyId, &Content) -> bool,
-    ) -> bool {
+    fn is_answer(&self, rows: &[Row], may_be_shown: impl Fn(KeyId) -> bool, expected: &[KeyId]) -> bool {
         let mut shown: Vec<KeyId> = rows.iter().map(|row| row.key).collect();
         shown.sort_unstable();
         let is_right = |row: &Row| {
@@ -153,7 +188,7 @@ impl Run<'_, '_> {
         };
         shown.windows(2).all(|pair| pair[0] != pair[1])
             && rows.iter().all(is_right)
-            && self.keys().all(|key| !is_expected(key, self.held(key)) || shown.binary_search(&key).is_ok())
+            && expected.iter().all(|key| shown.binary_search(key).is_ok())
     }
 }
 

@@ -15,6 +15,17 @@ pub enum Subject {
     Column(Box<str>),
 }
 
+impl Subject {
+    /// The subject's value for a row; null if there is none.
+    pub fn of<'a>(&self, key: &'a Datum, row: &'a Datum) -> &'a Datum {
+        match self {
+            Self::Key => key,
+            Self::Value => row,
+            Self::Column(name) => super::term::column(name, key, row),
+        }
+    }
+}
+
 /// All rows whose key, value or column lies between two bounds, which are of one kind.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Interval {
@@ -24,6 +35,26 @@ pub struct Interval {
     pub from: Bound,
     /// The upper bound.
     pub to: Bound,
+}
+
+impl Interval {
+    /// The least and the greatest integer in the interval, if its bounds are integers; the first is greater than the
+    /// second if there is none.
+    pub fn integers(&self) -> Option<(i64, i64)> {
+        let least = match &self.from {
+            Bound::Unbounded => i64::MIN,
+            Bound::Included(Datum::Int(least)) => *least,
+            Bound::Excluded(Datum::Int(below)) => below.checked_add(1)?,
+            _ => return None,
+        };
+        let most = match &self.to {
+            Bound::Unbounded => i64::MAX,
+            Bound::Included(Datum::Int(most)) => *most,
+            Bound::Excluded(Datum::Int(above)) => above.checked_sub(1)?,
+            _ => return None,
+        };
+        Some((least, most))
+    }
 }
 
 impl Predicate {

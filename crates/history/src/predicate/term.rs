@@ -34,7 +34,8 @@ impl Term {
     }
 }
 
-fn column<'a>(name: &str, key: &'a Datum, row: &'a Datum) -> &'a Datum {
+/// A column of a row by its name, as [`Term::Column`] says.
+pub(super) fn column<'a>(name: &str, key: &'a Datum, row: &'a Datum) -> &'a Datum {
     let is_scalar = !matches!(row, Datum::Row(_));
     match row.column(name) {
         Some(value) => value,

@@ -18,7 +18,7 @@
 
 use std::collections::BTreeMap;
 
-use history::{Bound, Datum, History, KeyId, Op, OpId, Predicate, PredicateWrite, Subject, TxnId, ValueId};
+use history::{Datum, History, KeyId, Op, OpId, Predicate, PredicateWrite, Subject, TxnId, ValueId};
 
 use crate::observe::{Held, live_ops};
 use crate::{Flaw, Place};
@@ -288,18 +288,7 @@ impl<'h> Scans<'h> {
 /// The integers between the bounds of a predicate that is an interval of a column.
 fn integers(predicate: &Predicate) -> Option<(Box<str>, i64, i64)> {
     let interval = predicate.interval()?;
+    let (least, most) = interval.integers()?;
     let Subject::Column(column) = interval.subject else { return None };
-    let least = match interval.from {
-        Bound::Unbounded => i64::MIN,
-        Bound::Included(Datum::Int(least)) => least,
-        Bound::Excluded(Datum::Int(below)) => below.checked_add(1)?,
-        _ => return None,
-    };
-    let most = match interval.to {
-        Bound::Unbounded => i64::MAX,
-        Bound::Included(Datum::Int(most)) => most,
-        Bound::Excluded(Datum::Int(above)) => above.checked_sub(1)?,
-        _ => return None,
-    };
     Some((column, least, most))
 }
