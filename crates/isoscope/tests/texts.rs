@@ -135,3 +135,35 @@ fn an_unknown_transaction_keeps_its_place_in_its_session() {
     let report = Check::new(&history).level(LevelId::UpdateAtomic).run().unwrap();
     assert_eq!(report.answers[0].decision, isoscope::Decision::Violated);
 }
+
+#[test]
+fn recorded_versions_order_their_writers() {
+    let text = "a: w(x)=1^1 w(y)=1\nb: w(x)=2^2 w(y)=2\nc: r(x)=1^1 r(y)=2\n";
+    check(
+        text,
+        expect![[r#"
+        holds: update-serializable read-committed cut-isolation
+        violated: parallel-si causal update-atomic read-atomic
+          T1 comes before T2: the recorded versions of a key show this order
+          T2 comes before T1: T3 read x from T1, although T2 wrote x too and was visible to T3 (T3 read y from it)
+          so there is no order in which all of them fit
+    "#]],
+    );
+}
+
+#[test]
+fn an_element_that_two_transactions_appended_is_explained_by_either() {
+    check(
+        "init *=nil\na: a(x)=1\nb: a(x)=1 a(x)=2\nc: r(x)=[1 1 2]\n",
+        expect![[r#"
+        holds: parallel-si update-serializable causal update-atomic read-atomic read-committed cut-isolation
+    "#]],
+    );
+    check(
+        "init *=nil\na: a(x)=1\nb: a(x)=1\nc: {r(x)=[1 1 1]}\n",
+        expect![[r#"
+        violated: parallel-si update-serializable causal update-atomic read-atomic read-committed cut-isolation
+          T3 read a list x with 1 twice
+    "#]],
+    );
+}
