@@ -5,7 +5,7 @@
 //! normal form is decided at any size (`weak`). The definition itself is tried on small histories (`definition.rs`). At
 //! last, a stronger level that holds may answer for it.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use certify::text::facts::{Facts, INITIAL};
 use certify::text::judge::Witness;
@@ -66,6 +66,26 @@ pub(crate) fn decide(
         }
         _ => Ok(answer),
     }
+}
+
+/// The answer that follows for a level of the user's own from an answer that is there, by the forms of the two texts.
+pub(crate) fn consequence(level: &Level, name: &AskedLevel, known: &[&Answer]) -> Option<Answer> {
+    if is_recorded(name) {
+        return None;
+    }
+    let plan = Plan::of(level).ok()?;
+    let own = known.iter().filter(|answer| answer.follows_from.is_none());
+    let source = own.filter_map(|answer| Some((answer.level.shipped()?, answer.decision)));
+    let follows = |&(source, decision): &(LevelId, Decision)| {
+        let Ok(other) = Plan::of(source.spec()) else { return false };
+        match decision {
+            Decision::Holds => other.implies(&plan),
+            Decision::Violated => plan.implies(&other),
+            Decision::Undecided(_) => false,
+        }
+    };
+    let (source, decision) = source.into_iter().find(follows)?;
+    Some(Answer { follows_from: Some(source), ..Answer::plain(name.clone(), decision, Duration::ZERO) })
 }
 
 /// Decides a level from its text although it has an engine, for operations that the engine does not decide.
