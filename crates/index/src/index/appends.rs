@@ -70,8 +70,8 @@ pub(super) struct Appends<'h> {
     /// (element, final write) of each key, ascending.
     by_element: Vec<(ValueId, u32)>,
     key_start: Vec<u32>,
-    /// For each key whether an element of it has several writers.
-    is_doubtful: Vec<bool>,
+    /// For each key whether an element of it was appended more than once.
+    has_repeats: Vec<bool>,
     /// Elements of transactions that aborted, once one is asked for.
     aborted: OnceCell<FxHashMap<(KeyId, ValueId), OpId>>,
     /// Whether one of several possible transactions is guessed.
@@ -86,7 +86,7 @@ impl<'h> Appends<'h> {
             elements: Vec::with_capacity(index.writes.len()),
             by_element: Vec::new(),
             key_start: vec![0; history.keys().len() + 2],
-            is_doubtful: vec![false; history.keys().len()],
+            has_repeats: vec![false; history.keys().len()],
             aborted: OnceCell::new(),
             guesses,
         };
@@ -118,25 +118,25 @@ impl<'h> Appends<'h> {
             }
         }
         self.key_start.pop();
-        for key in 0..self.is_doubtful.len() {
+        for key in 0..self.has_repeats.len() {
             let of_key = &mut self.by_element[self.key_start[key] as usize..self.key_start[key + 1] as usize];
             of_key.sort_unstable();
-            self.is_doubtful[key] =
-                of_key.windows(2).any(|pair| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1);
+            self.has_repeats[key] = of_key.windows(2).any(|pair| pair[0].0 == pair[1].0);
         }
     }
 
-    /// Whether an element of a key has several writers.
-    pub fn is_doubtful(&self, key: KeyId) -> bool {
-        self.is_doubtful[key.index()]
+    /// Whether an element of a key was appended more than once: then the last element of a list does not tell its version.
+    pub fn has_repeats(&self, key: KeyId) -> bool {
+        self.has_repeats[key.index()]
     }
 
     /// An append of an element that several transactions appended, if there is one.
     pub fn first_doubtful(&self, index: &Index) -> Option<OpId> {
-        let key = KeyId::from_index(self.is_doubtful.iter().position(|&is_doubtful| is_doubtful)?);
-        let of_key = self.of_key(key);
-        let pair = of_key.windows(2).find(|pair| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1)?;
-        Some(self.append(index.writer(pair[0].1), key, pair[0].0))
+        let keys = (0..self.has_repeats.len()).filter(|&key| self.has_repeats[key]).map(KeyId::from_index);
+        let is_doubtful = |pair: &&[(ValueId, u32)]| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1;
+        let first = |key: KeyId| Some((key, self.of_key(key).windows(2).find(is_doubtful)?[0]));
+        let (key, (element, write)) = keys.into_iter().find_map(first)?;
+        Some(self.append(index.writer(write), key, element))
     }
 
     fn of_key(&self, key: KeyId) -> &[(ValueId, u32)] {

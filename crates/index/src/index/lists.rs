@@ -73,12 +73,12 @@ impl Index {
     fn order_key(&mut self, history: &History, appends: &Appends<'_>, reads: &[ListRead]) {
         let longest = reads[0];
         let is_told = history.outcome(longest.txn) == Outcome::Committed;
-        let is_doubtful = appends.is_doubtful(longest.key);
+        let has_repeats = appends.has_repeats(longest.key);
         let list = longest.outside(history);
         for (place, read) in reads.iter().enumerate() {
             let outside = read.outside(history);
             let is_start = place > 0 && is_told && list.starts_with(outside);
-            if is_start && !is_doubtful {
+            if is_start && !has_repeats {
                 continue;
             }
             let made_of = match appends.made_of(self, read) {
@@ -88,7 +88,7 @@ impl Index {
                     continue;
                 }
             };
-            if is_doubtful {
+            if has_repeats {
                 self.set_source(read, made_of.last());
                 let writers = made_of.known().map(|write| self.writers[write as usize]);
                 self.members.push((read.op, writers.collect()));
