@@ -13,13 +13,14 @@ use crate::{Anomaly, Class};
 /// The first anomaly of each class.
 pub(crate) fn find(history: &History, facts: &Facts<'_>, versions: &Versions) -> Vec<Anomaly> {
     let mut written_later = facts.seen.iter().filter(|seen| seen.is_written_later);
+    let repeats = repeated_appends(history, facts);
     let found = [
         internal(history),
         written_later.find_map(|seen| future_read(history, facts, seen)),
         first_of_beginnings(facts, |seen| aborted_read(history, facts, seen)),
         facts.seen.iter().find_map(|seen| intermediate_read(history, facts, seen)),
         dirty_update(history, facts, versions),
-        first_of_beginnings(facts, duplicate_elements),
+        first_of_beginnings(facts, |seen| duplicate_elements(&repeats, seen)),
         facts
             .telling()
             .find_map(|seen| incompatible_order(history, facts, seen))
@@ -150,10 +151,36 @@ fn dirty_update(history: &History, facts: &Facts<'_>, versions: &Versions) -> Op
     None
 }
 
-fn duplicate_elements(seen: &Seen<'_>) -> Option<Anomaly> {
+/// A list with an element more often than it was appended by transactions that may have committed.
+fn duplicate_elements(repeats: &FxHashMap<(KeyId, ValueId), usize>, seen: &Seen<'_>) -> Option<Anomaly> {
+    let list = seen.content.values();
     let mut known = FxHashSet::default();
-    let has_twice = seen.content.values().iter().any(|&element| !known.insert(element));
+    let is_too_often = |element: ValueId| {
+        let appended = repeats.get(&(seen.key, element)).copied().unwrap_or(1);
+        list.iter().filter(|&&other| other == element).count() > appended
+    };
+    let has_twice = list.iter().any(|&element| !known.insert(element) && is_too_often(element));
     has_twice.then(|| shown(Class::DuplicateElements, vec![seen.txn], vec![seen.op]))
+}
+
+/// How often elements were appended that were appended more than once, by transactions that may have committed.
+fn repeated_appends(history: &History, facts: &Facts<'_>) -> FxHashMap<(KeyId, ValueId), usize> {
+    let mut counts = FxHashMap::default();
+    let keys = (0..history.keys().len()).map(KeyId::from_index);
+    let is_repeated: Vec<bool> =
+        keys.map(|key| facts.is_list[key.index()] && facts.writes.has_repeats(key)).collect();
+    if !is_repeated.contains(&true) {
+        return counts;
+    }
+    let live = history.txns().filter(|&txn| history.outcome(txn) != Outcome::Aborted);
+    for (_, op) in live.flat_map(|txn| history.ops(txn)) {
+        if let Op::Append { key, value } = op
+            && is_repeated[key.index()]
+        {
+            *counts.entry((key, value)).or_insert(0) += 1;
+        }
+    }
+    counts
 }
 
 fn incompatible_order(history: &History, facts: &Facts<'_>, seen: &Seen<'_>) -> Option<Anomaly> {

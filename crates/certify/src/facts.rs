@@ -6,7 +6,7 @@
 use history::{History, InitialDefault, KeyId, Op, OpId, Outcome, TxnId, ValueId};
 
 use crate::effects::{Alternative, RowEffects};
-use crate::lists::Appenders;
+use crate::lists::{Appenders, MadeOf};
 use crate::observe::{EverWritten, Held, Look, Observer, Seen, live_ops, writes};
 use crate::{Flaw, ReadId, Source};
 
@@ -19,6 +19,8 @@ pub(crate) struct Read {
     pub look: Look,
     /// Whether something can have been so: a list must be made of whole appends.
     pub is_possible: bool,
+    /// The only transaction that a list can have come from, where its last element alone does not say that.
+    pub from: Option<TxnId>,
 }
 
 /// A final write.
@@ -111,7 +113,7 @@ impl<'h> Facts<'h> {
             let effect = &self.effects.all()[number];
             if let Some(alternative) = self.alternatives[number] {
                 let look = Look::Alternative(number as u32, alternative);
-                reads.push(Read { op: effect.op, txn, key: effect.key, look, is_possible: true });
+                reads.push(Read { op: effect.op, txn, key: effect.key, look, is_possible: true, from: None });
             }
         }
         observer.visit(history, self.effects, txn, |seen| {
@@ -119,9 +121,12 @@ impl<'h> Facts<'h> {
                 Seen::External { key, .. } if effects.leaves_out(key) => {}
                 Seen::External { op, key, look } => {
                     let is_list = matches!(history.op(op), Op::ReadList { .. });
-                    let made_of = || appenders.as_ref().and_then(|all| all.made_of(history, op));
-                    let is_possible = !is_list || made_of().is_some();
-                    reads.push(Read { op, txn, key, look, is_possible });
+                    let appenders = appenders.as_ref().filter(|_| is_list);
+                    let made_of = appenders.and_then(|all| all.made_of(history, op));
+                    let is_doubtful = appenders.is_some_and(|all| all.is_doubtful(key));
+                    let from = made_of.as_ref().filter(|_| is_doubtful).and_then(MadeOf::last);
+                    let is_possible = !is_list || made_of.is_some();
+                    reads.push(Read { op, txn, key, look, is_possible, from });
                 }
                 Seen::Contradiction { op, .. } => contradictions.push(op),
             }
@@ -235,8 +240,8 @@ impl<'h> Facts<'h> {
         })
     }
 
-    /// The list that an external read saw: its key, and the transactions that it is made of.
-    pub fn list(&self, op: OpId) -> Option<(KeyId, Vec<TxnId>)> {
+    /// The list that an external read saw: its key, and what it is made of.
+    pub fn list(&self, op: OpId) -> Option<(KeyId, MadeOf)> {
         let read = self.read(op.into()).filter(|read| read.is_possible)?;
         Some((read.key, self.appenders.as_ref()?.made_of(self.history, op)?))
     }
@@ -295,7 +300,8 @@ impl<'h> Facts<'h> {
         let seen = if self.history.has_versions() { self.history.op_version(read.op) } else { None };
         // A write whose version was not recorded may have any.
         let is_version = seen.is_none() || write.version.is_none() || seen == write.version;
-        read.is_possible && write.txn != read.txn && self.fits(read.look, write) && is_version
+        let is_from = read.from.is_none_or(|txn| txn == write.txn);
+        read.is_possible && is_from && write.txn != read.txn && self.fits(read.look, write) && is_version
     }
 
     fn fits(&self, look: Look, write: &Write) -> bool {

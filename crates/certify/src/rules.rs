@@ -262,10 +262,10 @@ impl Rules<'_> {
         let (t, u) = self.two_versions(clause)?;
         let (key, list) = self.facts.list(op).ok_or("the operation did not read a list from outside")?;
         let reader = self.history.txn_of(op);
-        let place = |txn: TxnId| list.iter().position(|&listed| listed == txn);
+        let place = |txn: TxnId| list.known().position(|listed| listed == txn);
         let is_later = match (place(t), place(u)) {
             (Some(t), Some(u)) => t < u,
-            (Some(_), None) => u != reader && self.facts.writes_key(u, key),
+            (Some(_), None) => list.lacks(u) && u != reader && self.facts.writes_key(u, key),
             (None, _) => false,
         };
         if !is_later {
@@ -284,7 +284,7 @@ impl Rules<'_> {
         let Some(Atom::In(t)) = committed.next().map(|lit| lit.atom) else {
             return Err("the clause does not say that a transaction committed".into());
         };
-        if !list.contains(&t) {
+        if !list.known().any(|listed| listed == t) {
             return Err(format!("transaction {} is not in the list", t.0));
         }
         let mut form = Form::new([Lit::committed(t)]);

@@ -217,6 +217,7 @@ pub fn check_witness(facts: &Facts, plan: &Plan, witness: &Witness) -> Result<()
         return check_one_source(facts, witness);
     }
     check_told(facts, witness)?;
+    facts.check_doubtful(witness)?;
     let hits = Judge::new(facts, plan, &|| false).hits(witness);
     let hits =
         hits.map_err(|_| Flaw::new(Place::Whole, "the order has too many transactions for this level"))?;
@@ -267,7 +268,7 @@ fn check_told(facts: &Facts, witness: &Witness) -> Result<(), Flaw> {
     for &(earlier, later, teller) in facts.told() {
         let counts = [earlier, later, teller].into_iter().all(|node| witness.has(node));
         if counts && witness.position[earlier as usize] > witness.position[later as usize] {
-            let why = "a list that was read shows it before a transaction that it stands after";
+            let why = "a list or recorded versions show it before a transaction that it stands after";
             return Err(Flaw::new(Place::Txn(facts.txn(earlier)), why));
         }
     }

@@ -9,7 +9,7 @@ use history::Datum;
 
 use crate::error::{Error, Place, excerpt};
 use crate::source::Source;
-pub(crate) use digits::{decimal, small_decimal};
+pub(crate) use digits::{decimal, digits_and_blanks, small_decimal};
 
 /// How deep values may nest that are skipped.
 const DEEPEST: usize = 64;

@@ -10,6 +10,7 @@
 //! key: O(n log w) for w writes of a key. What is random about it is done key by key (`join`), so that it misses the
 //! cache twice a read and not at every step.
 
+mod appends;
 mod groups;
 mod join;
 mod lists;
@@ -110,6 +111,10 @@ pub struct Index {
     is_marked: Vec<bool>,
     version_order: Vec<VersionOrder>,
     listed: Vec<(OpId, TxnId)>,
+    /// An append of an element that several transactions appended.
+    doubtful: Option<OpId>,
+    /// Which transactions are certainly in a list, or by guess, of keys with such elements.
+    members: Vec<(OpId, Vec<TxnId>)>,
     first_of_list: Option<OpId>,
     effects: Arc<RowEffects>,
     /// For each effect the alternative that is taken to be true.
@@ -149,11 +154,22 @@ impl Index {
 
     /// Derives the index, with these alternatives of the effects.
     pub fn choosing(history: &History, effects: Arc<RowEffects>, choice: Vec<u32>) -> Self {
+        Self::with_lists(history, effects, choice, false)
+    }
+
+    /// Derives the index of a history in which several transactions appended an element ([`Index::doubtful`]), as if it
+    /// were known which one each list shows. An order that explains the history by that does explain it; what contradicts
+    /// itself says nothing.
+    pub fn guessing(history: &History) -> Self {
+        Self::with_lists(history, Arc::default(), Vec::new(), true)
+    }
+
+    fn with_lists(history: &History, effects: Arc<RowEffects>, choice: Vec<u32>, guesses: bool) -> Self {
         let mut index = Self { unindexed: effects.refused(), effects, choice, ..Self::default() };
         let list_reads = Scan::new(history).run(&mut index);
         index.join(history);
         index.find_initial(history);
-        index.order_lists(history, &list_reads);
+        index.order_lists(history, &list_reads, guesses);
         index.order_recorded_versions(history);
         index.count_rows(history);
         index.findings.sort_by_key(|finding| finding.read);
@@ -286,6 +302,18 @@ impl Index {
     /// commit.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
+    }
+
+    /// An append of an element that several transactions appended, which may have committed: of its lists only that is
+    /// indexed which is certain, so an order that it allows may not explain them.
+    pub fn doubtful(&self) -> Option<OpId> {
+        self.doubtful
+    }
+
+    /// The transactions that a list is made of, as far as is certain or guessed; only of keys with doubtful elements.
+    pub fn members_of(&self, read: OpId) -> Option<&[TxnId]> {
+        let place = self.members.binary_search_by_key(&read, |&(known, _)| known).ok()?;
+        Some(&self.members[place].1)
     }
 
     /// The first operation that the index leaves out, if there is one.

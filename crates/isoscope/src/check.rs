@@ -156,7 +156,11 @@ impl<'h> Check<'h> {
         for level in &choice.own {
             question.monitor.stage(&format!("checking {}", level.name));
             let known: Vec<&Answer> = answers.iter().collect();
-            let answer = text::decide(&question, level, AskedLevel::Own(level.name.clone()), &known)?;
+            let name = AskedLevel::Own(level.name.clone());
+            let answer = match text::consequence(level, &name, &known) {
+                Some(answer) => answer,
+                None => text::decide(&question, level, name, &known)?,
+            };
             question.monitor.answered(&answer);
             answers.push(answer);
         }

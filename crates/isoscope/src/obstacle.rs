@@ -17,6 +17,11 @@ pub(crate) fn sentence(question: &Question<'_>, obstacle: Obstacle) -> String {
             "a short search found neither an order nor a contradiction; name the level with --level to go on"
                 .to_owned()
         }
+        Obstacle::Definition(ConvertError::UnsupportedOp(op))
+            if question.history.op_version(op).is_some() =>
+        {
+            format!("there is no engine for it, and {} {}", txn_of(question, op), unsupported(question, op))
+        }
         Obstacle::Definition(ConvertError::UnsupportedOp(op)) => format!(
             "there is no engine for it, and its text does not speak of lists, ranges, predicates and versions, as in \
              {}",
@@ -34,9 +39,14 @@ fn txn_of(question: &Question<'_>, op: OpId) -> String {
 /// What keeps an operation from being decided, to read on after the name of its transaction.
 fn unsupported(question: &Question<'_>, op: OpId) -> String {
     match question.history.op(op) {
+        Op::Append { .. } if question.index.doubtful() == Some(op) => {
+            "appended an element to a list that another transaction appended too: the appender that the elements before \
+             it and the times make likely explains nothing, and what is certain does not contradict itself"
+                .to_owned()
+        }
         Op::Append { .. } | Op::ReadList { .. } if question.index.unindexed() == Some(op) => {
-            "has a list of a kind that is decided in small histories only: an element that is appended twice, or a \
-             list that does not start empty or is also written as a whole"
+            "has a list of a kind that is decided in small histories only: one that does not start empty or is also \
+             written as a whole, or one with an element that is appended twice beside predicates"
                 .to_owned()
         }
         Op::Append { .. } | Op::ReadList { .. } => {

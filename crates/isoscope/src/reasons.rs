@@ -156,6 +156,10 @@ impl Teller<'_> {
             Why::Read(_, key) if self.plan.one_source => format!("{to} read {} from {from}", self.key(key)),
             Why::Read(_, key) => format!("{from} comes before {to}: {to} read {} from {from}", self.key(key)),
             Why::RealTime => format!("{from} comes before {to}: it had ended before {to} began"),
+            Why::Told(by) if by == pair.from && self.history.has_versions() => {
+                format!("{from} comes before {to}: the recorded versions of a key show this order")
+            }
+            Why::Told(by) if by == pair.from => format!("{from} comes before {to}, as was supposed"),
             Why::Told(by) => {
                 format!("{from} comes before {to}: {} read a list that shows this order", self.txn(by))
             }

@@ -5,7 +5,7 @@
 //! normal form is decided at any size (`weak`). The definition itself is tried on small histories (`definition.rs`). At
 //! last, a stronger level that holds may answer for it.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use certify::text::facts::{Facts, INITIAL};
 use certify::text::judge::Witness;
@@ -13,7 +13,7 @@ use certify::text::plan::Plan;
 use certify::text::{TextCertificate, cases, check_facts, small};
 use certify::{Certificate, Flaw};
 use history::{KeyId, Op, OpId, TxnId, ValueId};
-use index::FindingKind;
+use index::{FindingKind, Index};
 use levels::LevelId;
 use spec::Level;
 
@@ -66,6 +66,26 @@ pub(crate) fn decide(
         }
         _ => Ok(answer),
     }
+}
+
+/// The answer that follows for a level of the user's own from an answer that is there, by the forms of the two texts.
+pub(crate) fn consequence(level: &Level, name: &AskedLevel, known: &[&Answer]) -> Option<Answer> {
+    if is_recorded(name) {
+        return None;
+    }
+    let plan = Plan::of(level).ok()?;
+    let own = known.iter().filter(|answer| answer.follows_from.is_none());
+    let source = own.filter_map(|answer| Some((answer.level.shipped()?, answer.decision)));
+    let follows = |&(source, decision): &(LevelId, Decision)| {
+        let Ok(other) = Plan::of(source.spec()) else { return false };
+        match decision {
+            Decision::Holds => other.implies(&plan),
+            Decision::Violated => plan.implies(&other),
+            Decision::Undecided(_) => false,
+        }
+    };
+    let (source, decision) = source.into_iter().find(follows)?;
+    Some(Answer { follows_from: Some(source), ..Answer::plain(name.clone(), decision, Duration::ZERO) })
 }
 
 /// Decides a level from its text although it has an engine, for operations that the engine does not decide.
@@ -143,6 +163,13 @@ fn decide_at_any_size(
             true => unexplained(question, facts, level, name, (node, op)).map(Some),
         };
     }
+    if facts.is_doubtful()
+        && let Some(certificate) = guessed_order(question, facts, level, &plan)
+    {
+        let answer = Answer::plain(name.clone(), Decision::Holds, started.elapsed());
+        let method = Some(plan.description());
+        return Ok(Some(Answer { text_certificate: Some(certificate), method, ..answer }));
+    }
     let priority = match serial_order(question, facts, known)? {
         Some(order) => order,
         None => times_of_commits(question, facts),
@@ -171,12 +198,45 @@ fn decide_at_any_size(
             return Ok(Some(question.explained(answer)));
         }
     };
-    if question.certify {
-        check_facts(facts, level, &certificate).map_err(|flaw| refused(level, &flaw))?;
+    let checked = match question.certify || facts.is_doubtful() {
+        true => check_facts(facts, level, &certificate),
+        false => Ok(()),
+    };
+    if let (Err(_), true, Some(op)) = (&checked, facts.is_doubtful(), question.index.doubtful()) {
+        let decision = Decision::Undecided(Obstacle::Operation(op));
+        return Ok(Some(question.explained(Answer::plain(name.clone(), decision, started.elapsed()))));
     }
+    checked.map_err(|flaw| refused(level, &flaw))?;
     let answer = Answer::plain(name.clone(), decision, started.elapsed());
     let method = Some(plan.description());
     Ok(Some(Answer { explanation, text_certificate: Some(certificate), method, ..answer }))
+}
+
+/// Where several transactions appended the same element to a list, an order that a guess of these leads to, if it explains
+/// the history.
+fn guessed_order(
+    question: &Question<'_>,
+    facts: &Facts,
+    level: &Level,
+    plan: &Plan,
+) -> Option<TextCertificate> {
+    let index = Index::guessing(question.history);
+    let guess = |op: OpId| index.members_of(op).map(<[TxnId]>::to_vec);
+    let mut guessed = Facts::guessing(question.history, &guess).ok()?;
+    guessed.set_clock_skew(question.clock_skew);
+    let is_alike = guessed.reads().len() == facts.reads().len() && guessed.unexplained().is_empty();
+    if !is_alike {
+        return None;
+    }
+    let priority = times_of_commits(question, &guessed);
+    let options = weak::Options {
+        priority: &priority,
+        stop: &|| question.monitor.reached().is_some(),
+        most_models: FEW_MODELS,
+    };
+    let weak::TextDecision::Holds(witness) = weak::decide(&guessed, plan, &options) else { return None };
+    let certificate = order_of(facts, &witness);
+    check_facts(facts, level, &certificate).is_ok().then_some(certificate)
 }
 
 /// A committed transaction read what no transaction that may have committed wrote.

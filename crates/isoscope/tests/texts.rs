@@ -1,6 +1,7 @@
 //! Levels that are decided from their texts, on lists, ranges, unknown outcomes and large histories.
 
 use expect_test::{Expect, expect};
+use isoscope::certify::text::plan::Plan;
 use isoscope::{Check, LevelId};
 
 const LEVELS: [LevelId; 7] = [
@@ -134,4 +135,69 @@ fn an_unknown_transaction_keeps_its_place_in_its_session() {
     let history = isoscope::parse("a: r(x)=1 w(x)=1\na: r(x)=0\nb: w(x)=0 unknown\nb: w(x)=1\n").unwrap();
     let report = Check::new(&history).level(LevelId::UpdateAtomic).run().unwrap();
     assert_eq!(report.answers[0].decision, isoscope::Decision::Violated);
+}
+
+#[test]
+fn recorded_versions_order_their_writers() {
+    let text = "a: w(x)=1^1 w(y)=1\nb: w(x)=2^2 w(y)=2\nc: r(x)=1^1 r(y)=2\n";
+    check(
+        text,
+        expect![[r#"
+        holds: update-serializable read-committed cut-isolation
+        violated: parallel-si causal update-atomic read-atomic
+          T1 comes before T2: the recorded versions of a key show this order
+          T2 comes before T1: T3 read x from T1, although T2 wrote x too and was visible to T3 (T3 read y from it)
+          so there is no order in which all of them fit
+    "#]],
+    );
+}
+
+#[test]
+fn an_element_that_two_transactions_appended_is_explained_by_either() {
+    check(
+        "init *=nil\na: a(x)=1\nb: a(x)=1 a(x)=2\nc: r(x)=[1 1 2]\n",
+        expect![[r#"
+        holds: parallel-si update-serializable causal update-atomic read-atomic read-committed cut-isolation
+    "#]],
+    );
+    check(
+        "init *=nil\na: a(x)=1\nb: a(x)=1\nc: {r(x)=[1 1 1]}\n",
+        expect![[r#"
+        violated: parallel-si update-serializable causal update-atomic read-atomic read-committed cut-isolation
+          T3 read a list x with 1 twice
+    "#]],
+    );
+}
+
+/// What the forms of two texts show is true of every history.
+#[test]
+fn a_text_that_implies_another_allows_no_more() {
+    let levels: Vec<_> = spec::library::levels().iter().filter(|level| !level.needs_times()).collect();
+    let planned: Vec<_> = levels.iter().filter_map(|level| Some((level, Plan::of(level).ok()?))).collect();
+    let mut pairs = Vec::new();
+    for (stronger, known) in &planned {
+        let weaker =
+            planned.iter().filter(|(other, plan)| other.name != stronger.name && known.implies(plan));
+        pairs.extend(weaker.map(|(weaker, _)| (*stronger, *weaker)));
+    }
+    let name =
+        |(stronger, weaker): &(&&spec::Level, &&spec::Level)| format!("{} {}", stronger.name, weaker.name);
+    let names: Vec<String> = pairs.iter().map(name).collect();
+    for expected in ["causal read-your-writes", "causal monotonic-atomic-view", "causal writes-follow-reads"]
+    {
+        assert!(names.iter().any(|name| name == expected), "{names:?}");
+    }
+    for seed in 0..300 {
+        let mut shape = testkit::generate::Shape::any(&mut testkit::Random::new(seed));
+        shape.most_txns = shape.most_txns.min(5);
+        let history = testkit::generate::history(seed, &shape);
+        let Ok(small) = spec::SmallHistory::from_history(&history, 0) else { continue };
+        let holds: Vec<_> =
+            levels.iter().map(|level| (&level.name, spec::oracle::holds(&small, level))).collect();
+        let holds = |level: &spec::Level| holds.iter().any(|&(name, holds)| *name == level.name && holds);
+        for (stronger, weaker) in &pairs {
+            let is_contradicted = holds(stronger) && !holds(weaker);
+            assert!(!is_contradicted, "seed {seed}: {} holds and {} does not", stronger.name, weaker.name);
+        }
+    }
 }

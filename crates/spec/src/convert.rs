@@ -7,7 +7,7 @@
 mod left_by_predicate;
 mod rows;
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt;
 
 use history::{
@@ -224,13 +224,13 @@ fn write(txn: &mut SmallTxn, object: Object, value: Value) {
 }
 
 /// Every value that some transaction wrote to a key, whatever became of it.
-struct WrittenValues(HashSet<(KeyId, ValueId)>);
+struct WrittenValues(FxHashSet<(KeyId, ValueId)>);
 
 impl WrittenValues {
     fn of(history: &History) -> Self {
         let ops = history.txns().flat_map(|txn| history.ops(txn)).map(|(_, op)| op);
         let written = |op: Op<'_>| Some((op.key()?, op.written().or(op.value_appended())?));
-        let mut all: HashSet<(KeyId, ValueId)> = ops.filter_map(written).collect();
+        let mut all: FxHashSet<(KeyId, ValueId)> = ops.filter_map(written).collect();
         let lists: Vec<(KeyId, Box<[Datum]>)> = all
             .iter()
             .filter_map(|&(key, value)| match history.values().original(value) {
@@ -267,7 +267,7 @@ pub fn unwritten_read_by(
     readers: &dyn Fn(TxnId) -> bool,
 ) -> Option<(OpId, KeyId, ValueId)> {
     let written = WrittenValues::of(history);
-    let mut pinned: HashMap<KeyId, ValueId> = HashMap::new();
+    let mut pinned: FxHashMap<KeyId, ValueId> = FxHashMap::default();
     let committed = history.txns().filter(|&txn| history.outcome(txn) == Outcome::Committed);
     let committed = committed.filter(|&txn| readers(txn));
     for (id, op) in committed.flat_map(|txn| history.ops(txn)) {

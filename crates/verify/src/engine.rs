@@ -491,9 +491,11 @@ impl<'o> Run<'o> {
 }
 
 /// Whether the checker takes certificates about the whole problem. Where there are predicates, the problem may be about
-/// some keys only; a level of real time has no certificates for a history without times.
+/// some keys only; where several transactions appended the same element, the index does not say all that lists show; a
+/// level of real time has no certificates for a history without times.
 fn has_certificates(problem: &Problem<'_>) -> bool {
-    !index::has_predicates(problem.history) && (problem.history.has_times() || !problem.level.needs_times())
+    let is_all_indexed = !index::has_predicates(problem.history) && problem.index.doubtful().is_none();
+    is_all_indexed && (problem.history.has_times() || !problem.level.needs_times())
 }
 
 /// Whether saturation left the source of a read open.

@@ -100,10 +100,34 @@ pub fn verify(
     }
     // What becomes of two appends that do not see each other is not said by prefix consistency.
     let of_list = index.first_of_list().filter(|_| level.core == Core::Prefix);
-    match index.unindexed().or(of_list) {
-        Some(op) => try_orders(history, level, options).ok_or(Unsupported { op }),
-        None => Ok(engine(index, 0).0),
+    match (index.unindexed().or(of_list), index.doubtful()) {
+        (Some(op), _) => try_orders(history, level, options).ok_or(Unsupported { op }),
+        (None, Some(op)) => {
+            let decided = decide_doubtful(history, index, level, &|index| engine(index, 0).0);
+            decided.or_else(|| try_orders(history, level, options)).ok_or(Unsupported { op })
+        }
+        (None, None) => Ok(engine(index, 0).0),
     }
+}
+
+/// The verdict where several transactions appended the same element to a list: an order that a guess leads to, if it
+/// explains the history, or a contradiction of what is certain. Nothing if there is neither.
+fn decide_doubtful(
+    history: &History,
+    index: &Index,
+    level: &Level,
+    engine: &dyn Fn(&Index) -> Verified,
+) -> Option<Verified> {
+    let explains = |found: &Verified| match &found.verdict {
+        Verdict::Holds(certificate) => certify::check(history, level, certificate).is_ok(),
+        _ => false,
+    };
+    let guessed = engine(&Index::guessing(history));
+    if explains(&guessed) || matches!(guessed.verdict, Verdict::Undecided(_)) {
+        return Some(guessed);
+    }
+    let certain = engine(index);
+    (explains(&certain) || !matches!(certain.verdict, Verdict::Holds(_))).then_some(certain)
 }
 
 /// The verdict on a small history by trying its orders, whatever kinds of operations it mixes.

@@ -55,9 +55,12 @@ impl<'a> Lists<'a> {
         (self.orders[seen.key.index()].get(list.len() - 1) == Some(last)).then_some(list.len())
     }
 
-    /// The place in the order after the version that was read.
+    /// The place in the order after the version that was read; an element that was appended twice does not tell it.
     fn place_after(&self, seen: &Seen<'_>) -> Option<usize> {
-        let by_version = || Some(self.places.get(&(seen.key, seen.version()?))? + 1);
+        let by_version = || {
+            let element = self.facts.writer(seen.key, seen.version()?)?.value;
+            Some(self.places.get(&(seen.key, element))? + 1)
+        };
         self.place_by_length(seen).or_else(by_version)
     }
 

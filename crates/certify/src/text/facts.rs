@@ -9,14 +9,17 @@
 //! O(n log w) for n operations and w writes of a key; about 30 bytes an operation at the peak.
 
 mod collect;
+mod lists;
 mod predicates;
 mod timeline;
+mod versions;
 
 use history::{History, KeyId, OpId, Outcome, TxnId};
 
 use super::plan::Readers;
 use crate::{Flaw, Place};
 use collect::Collected;
+use lists::DoubtfulList;
 use predicates::RowWrites;
 pub use timeline::{Span, Timeline};
 
@@ -40,7 +43,8 @@ pub struct Read {
     pub op: OpId,
 }
 
-/// An order of two writers of a key that a list shows: (earlier, later, the node whose read shows it).
+/// An order of two writers of a key that a list or recorded versions show: (earlier, later, the node whose read shows it;
+/// the earlier one itself if versions do).
 pub type Told = (u32, u32, u32);
 
 /// The reads, writes and sessions of the transactions that may have committed.
@@ -75,6 +79,7 @@ pub struct Facts {
     unexplained: Vec<(u32, OpId)>,
     /// Whether such a read is a proof: not where ranges or unknown initial values leave open what there was at first.
     has_sure_sources: bool,
+    doubtful: Vec<DoubtfulList>,
 }
 
 /// Some transactions, by the levels that they ran at.
@@ -93,7 +98,7 @@ impl Facts {
     /// As [`Facts::of`].
     pub fn for_level(history: &History, level: &spec::Level) -> Result<Self, Flaw> {
         match level.name == spec::recorded::NAME && !level.allows_uncommitted {
-            true => Self::reading(history, &|txn| !spec::recorded::reads_uncommitted(history, txn)),
+            true => Self::reading(history, (&|txn| !spec::recorded::reads_uncommitted(history, txn), None)),
             false => Self::of(history),
         }
     }
@@ -101,14 +106,23 @@ impl Facts {
     /// The facts of a history.
     ///
     /// # Errors
-    /// If it has operations of which levels do not speak: predicates whose effects on rows are not known, recorded
-    /// versions, lists that are not only appended to, or initial values that may be one of several.
+    /// If it has operations of which levels do not speak: predicates whose effects on rows are not known, versions that
+    /// not all writes of a key record, lists that are not only appended to, or initial values that may be one of several.
     pub fn of(history: &History) -> Result<Self, Flaw> {
-        Self::reading(history, &|_| true)
+        Self::reading(history, (&|_| true, None))
     }
 
-    /// The facts of a history with the reads of some transactions.
-    fn reading(history: &History, reads: &dyn Fn(TxnId) -> bool) -> Result<Self, Flaw> {
+    /// The facts as if lists were made of these transactions, where several appended the same element. An order that
+    /// explains these facts is worth a try for those that are certain; a contradiction means nothing.
+    ///
+    /// # Errors
+    /// As [`Facts::of`].
+    pub fn guessing(history: &History, guess: &dyn Fn(OpId) -> Option<Vec<TxnId>>) -> Result<Self, Flaw> {
+        Self::reading(history, (&|_| true, Some(guess)))
+    }
+
+    /// The facts of a history with the reads of some transactions, and lists that may be guessed.
+    fn reading(history: &History, reads: (&dyn Fn(TxnId) -> bool, lists::Guess<'_>)) -> Result<Self, Flaw> {
         refuse(history)?;
         let row_writes = RowWrites::of(history)?;
         let mut facts = Self::default();
@@ -193,6 +207,17 @@ impl Facts {
         self.listed = collected.listed;
         self.listed.sort_unstable();
         self.unexplained = collected.unexplained;
+        self.doubtful = collected.doubtful;
+    }
+
+    /// Whether several transactions appended the same element to a list, so that lists show less than what explains them.
+    pub fn is_doubtful(&self) -> bool {
+        !self.doubtful.is_empty()
+    }
+
+    /// Checks the lists to which several transactions appended the same element along an order.
+    pub(super) fn check_doubtful(&self, witness: &super::judge::Witness) -> Result<(), Flaw> {
+        self.doubtful.iter().try_for_each(|list| list.check(self, witness))
     }
 
     /// How many nodes there are, with the initial one.
@@ -344,7 +369,7 @@ impl Facts {
         &self.writers[self.key_start[key as usize] as usize..self.key_start[key as usize + 1] as usize]
     }
 
-    /// Orders of writers that lists show.
+    /// Orders of writers that lists and recorded versions show.
     pub fn told(&self) -> &[Told] {
         &self.told
     }
@@ -542,8 +567,11 @@ fn transposed(node_count: usize, key_start: &[u32], writers: &[u32]) -> (Vec<u32
 }
 
 fn refuse(history: &History) -> Result<(), Flaw> {
-    match history.has_versions() {
-        true => Err(Flaw::new(Place::Whole, "recorded versions are not supported at this level yet")),
+    match history.has_versions() && (history.has_lists() || history.has_predicates()) {
+        true => Err(Flaw::new(
+            Place::Whole,
+            "versions beside lists or predicates are not supported at this level yet",
+        )),
         false => Ok(()),
     }
 }

@@ -211,8 +211,9 @@ impl<'a> Judge<'a> {
         hits: &mut Vec<Hit>,
     ) -> Result<(), Stopped> {
         let (facts, position) = (self.facts, &witness.position);
-        let mut stamps = Stamps::new(facts.key_count());
-        for node in suspects.readers(self.facts, witness, readers) {
+        let rest = self.by_sources(witness, suspects, (part, readers), true, hits)?;
+        let mut stamps = Stamps::new(if rest.is_empty() { 0 } else { facts.key_count() });
+        for node in rest {
             self.ask(node as usize)?;
             stamps.keys.clear();
             let reads = facts.reads_of(node);
@@ -256,8 +257,9 @@ impl<'a> Judge<'a> {
         hits: &mut Vec<Hit>,
     ) -> Result<(), Stopped> {
         let facts = self.facts;
-        let mut stamps = Stamps::new(facts.key_count());
-        for node in suspects.readers(self.facts, witness, readers) {
+        let rest = self.by_sources(witness, suspects, (part, readers), false, hits)?;
+        let mut stamps = Stamps::new(if rest.is_empty() { 0 } else { facts.key_count() });
+        for node in rest {
             self.ask(node as usize)?;
             self.stamp_reads(witness, node, &mut stamps);
             let sources = &witness.source[facts.reads_of(node)];

@@ -119,7 +119,48 @@ impl Steps {
     }
 }
 
+impl Part {
+    /// Whether whatever the other part makes visible, this one does too, along an order that contains session order and
+    /// reads-from. "No" means that it is not seen from their forms.
+    fn covers(&self, other: &Self) -> bool {
+        match (self, other) {
+            (known, other) if known == other => true,
+            (Self::ReadsFrom, Self::Earlier) => true,
+            (Self::Before { to_updates: false }, other) => match other {
+                Self::Steps(steps) => !steps.real_time,
+                other => !matches!(other, Self::Matrix(_)),
+            },
+            (Self::Steps(known), Self::Earlier | Self::ReadsFrom) => known.reads_from,
+            (Self::Steps(known), Self::Session) => known.session,
+            (Self::Steps(known), Self::Conflicts) => known.conflicts,
+            (Self::Steps(known), Self::SeenInSession | Self::SessionOfSource | Self::SeenBySource) => {
+                known.session && known.reads_from
+            }
+            (Self::Steps(known), Self::Steps(other)) => {
+                let pairs = [
+                    (known.session, other.session),
+                    (known.reads_from, other.reads_from),
+                    (known.conflicts, other.conflicts),
+                    (known.real_time, other.real_time),
+                ];
+                pairs.into_iter().all(|(known, other)| known || !other)
+            }
+            _ => false,
+        }
+    }
+}
+
 impl Plan {
+    /// Whether an order that satisfies this level satisfies the other one: it contains what the other's contains, and makes
+    /// visible what the other does. "No" means that it is not seen from their forms.
+    pub fn implies(&self, weaker: &Self) -> bool {
+        let is_ordered = self.session.is_all() && self.reads_from.is_all();
+        let contains = is_ordered && (self.real_time.is_all() || weaker.real_time == Readers::None);
+        let parts = || self.parts.iter().zip(&self.readers);
+        let is_covered = |part: &Part| parts().any(|(known, readers)| readers.is_all() && known.covers(part));
+        contains && !self.one_source && !weaker.one_source && weaker.parts.iter().all(is_covered)
+    }
+
     /// The plan of a level.
     ///
     /// # Errors

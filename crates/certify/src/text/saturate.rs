@@ -22,7 +22,7 @@ pub enum Why {
     Read(OpId, u32),
     /// It had ended before the later one began.
     RealTime,
-    /// A list that this node read shows it.
+    /// A list that this node read shows it; if it is the earlier one itself, recorded versions do, or it is supposed.
     Told(u32),
     /// The reader read the key from the later one, although it saw the earlier one, which wrote the key too. The number
     /// is that of the part of the text that makes it visible.

@@ -6,7 +6,7 @@
 
 use history::{Builder, Datum, KeyId, OpId, PredicateRead, Row, ValueId};
 
-use super::plain_op::plain_op;
+use super::plain_op::{PlainValue, PlainWord, plain_elements, plain_op};
 use crate::edn::{Scanner, Stop, Syntax};
 use crate::key_cache::KeyCache;
 
@@ -119,16 +119,36 @@ impl MicroOps<'_, '_> {
         if self.scanner.syntax != Syntax::Edn {
             return false;
         }
-        let Some((op, length)) = plain_op(&self.scanner.bytes[self.scanner.at..]) else { return false };
+        let text = &self.scanner.bytes[self.scanner.at..];
+        let Some((op, length)) = plain_op(text) else { return false };
+        if let PlainValue::List { start, length } = op.value {
+            let elements = &mut self.kinds.elements;
+            elements.clear();
+            let values = &mut self.builder.values;
+            if plain_elements(text, start, length, |int| elements.push(values.intern_int(int))).is_none() {
+                return false;
+            }
+        }
         self.scanner.at += length;
         let key = self.builder.keys.intern_int(op.key);
-        let value = op.value.map_or(ValueId::NIL, |int| self.builder.values.intern_int(int));
-        match op.is_write {
-            true => {
+        let value = match op.value {
+            PlainValue::Int(int) => self.builder.values.intern_int(int),
+            PlainValue::Nil | PlainValue::List { .. } => ValueId::NIL,
+        };
+        match (op.word, op.value) {
+            (PlainWord::Write, _) => {
                 self.kinds.note(key, Holds::Register);
                 self.builder.write(key, value);
             }
-            false => self.read_value(key, value),
+            (PlainWord::Append, _) => {
+                self.kinds.note(key, Holds::List);
+                self.builder.append(key, value);
+            }
+            (PlainWord::Read, PlainValue::List { .. }) => {
+                self.kinds.note(key, Holds::List);
+                self.builder.read_list(key, &self.kinds.elements);
+            }
+            (PlainWord::Read, _) => self.read_value(key, value),
         }
         true
     }

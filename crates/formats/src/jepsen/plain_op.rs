@@ -1,4 +1,4 @@
-//! Micro-operations as nearly all are: `[:r 21426 nil]`, `[:w 58666 25]`.
+//! Micro-operations as nearly all are: `[:r 21426 nil]`, `[:w 58666 25]`, `[:append 7 3]`, `[:r 7 [1 2 3]]`.
 //!
 //! A transaction is written twice, when it is invoked and when it is completed, and each of its micro-operations was
 //! looked at six times: to find the end of the value (twice), to read it, and three times to compare the two. Here it is
@@ -6,30 +6,81 @@
 //! which also says what is wrong with it.
 
 use crate::edn::{Scanner, Syntax};
-use crate::scan::small_decimal;
+use crate::scan::{digits_and_blanks, small_decimal};
 
-/// A read or a write of an integer key.
+/// What a micro-operation does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum PlainWord {
+    Read,
+    Write,
+    Append,
+}
+
+/// What it read or wrote.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum PlainValue {
+    Nil,
+    Int(i64),
+    /// A list of nothing but digits and blanks, so many bytes of them, which begin at this place of the text.
+    List {
+        start: usize,
+        length: usize,
+    },
+}
+
+/// A micro-operation on an integer key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct PlainOp {
-    pub is_write: bool,
+    pub word: PlainWord,
     pub key: i64,
-    /// `None` is nil.
-    pub value: Option<i64>,
+    pub value: PlainValue,
 }
 
 /// The micro-operation at the beginning of a text, and how long it is.
 #[inline(always)]
 pub(super) fn plain_op(text: &[u8]) -> Option<(PlainOp, usize)> {
-    let &[b'[', b':', word @ (b'r' | b'w'), b' '] = text.first_chunk()? else { return None };
-    let (key, key_length) = plain_int(&text[4..])?;
-    let value_at = 4 + key_length + 1;
+    let (word, key_at) = match text.first_chunk()? {
+        b"[:r " => (PlainWord::Read, 4),
+        b"[:w " => (PlainWord::Write, 4),
+        b"[:ap" if text.starts_with(b"[:append ") => (PlainWord::Append, 9),
+        _ => return None,
+    };
+    let (key, key_length) = plain_int(&text[key_at..])?;
+    let value_at = key_at + key_length + 1;
     let rest = text.get(value_at..)?;
-    let (value, value_length) = match rest.starts_with(b"nil") {
-        true => (None, 3),
-        false => plain_int(rest).map(|(int, length)| (Some(int), length))?,
+    let (value, value_length) = match (word, rest.first()?) {
+        (PlainWord::Read, b'[') => {
+            let length = digits_and_blanks(&rest[1..]);
+            let is_closed = rest.get(1 + length) == Some(&b']');
+            is_closed.then_some((PlainValue::List { start: value_at + 1, length }, length + 2))?
+        }
+        (PlainWord::Read | PlainWord::Write, b'n') if rest.starts_with(b"nil") => (PlainValue::Nil, 3),
+        _ => plain_int(rest).map(|(int, length)| (PlainValue::Int(int), length))?,
     };
     let is_plain = text[value_at - 1] == b' ' && rest.get(value_length) == Some(&b']');
-    is_plain.then_some((PlainOp { is_write: word == b'w', key, value }, value_at + value_length + 1))
+    is_plain.then_some((PlainOp { word, key, value }, value_at + value_length + 1))
+}
+
+/// Adds the numbers of a list of digits and blanks, which ends at this place of the text; `None` if one is not plain.
+#[inline]
+pub(super) fn plain_elements(
+    text: &[u8],
+    start: usize,
+    length: usize,
+    mut add: impl FnMut(i64),
+) -> Option<()> {
+    let (mut at, end) = (start, start + length);
+    loop {
+        while at < end && text[at] == b' ' {
+            at += 1;
+        }
+        if at == end {
+            return Some(());
+        }
+        let (int, length) = plain_int(&text[at..])?;
+        add(int);
+        at += length;
+    }
 }
 
 /// A number without zeros before it, which would mean something else.
@@ -54,9 +105,8 @@ pub(super) fn is_same_vector(invoked: &Scanner<'_>, completed: &Scanner<'_>) -> 
         let is_same = match (invoked.next()?, completed.next()?) {
             (None, None) => return Some(true),
             (Some(asked), Some(done)) => {
-                asked.is_write == done.is_write
-                    && asked.key == done.key
-                    && (!asked.is_write || asked.value == done.value)
+                let is_read = asked.word == PlainWord::Read;
+                asked.word == done.word && asked.key == done.key && (is_read || asked.value == done.value)
             }
             _ => false,
         };
@@ -107,9 +157,15 @@ mod tests {
     fn plain_vectors_have_their_length_and_others_none() {
         let text = "[[:r 1 nil] [:w 58666 25][:r 0 7]] :rest of it";
         assert_eq!(plain_vector(&scanner(text)), Some(34));
+        let text = "[[:r 1 [1 22 333]] [:append 58666 25][:r 0 []]] :rest of it";
+        assert_eq!(plain_vector(&scanner(text)), Some(47));
         assert_eq!(plain_vector(&scanner("[]        ")), Some(2));
         for other in [
-            "[[:r 1 nil] [:append 1 2]]        ",
+            "[[:r 1 nil] [:append 1 nil]]        ",
+            "[[:r 1 nil] [:append 1 [2]]]        ",
+            "[[:r 1 [2 -3]]]        ",
+            "[[:r 1 [2 [3]]]]        ",
+            "[[:r 1 (2 3)]]        ",
             "[[:r 1 nilly]]        ",
             "[[:r 01 nil]]        ",
             "[[:r :x nil]]        ",
@@ -117,7 +173,7 @@ mod tests {
             "[[:r 1 -5]]        ",
             "[[:r 1 2.5]]        ",
             "[[:r 1 2N]]        ",
-            "[[:r 1 [2]]]        ",
+            "[[:w 1 [2]]]        ",
             "[[:r 1 99999999999999999999]]        ",
             "([:r 1 2])        ",
             "[[:r 1 2]",
@@ -134,6 +190,20 @@ mod tests {
         assert_eq!(same("[[:r 1 5] [:w 2 4]]        "), Some(false));
         assert_eq!(same("[[:r 1 5]]        "), Some(false));
         assert_eq!(same("[[:w 1 5] [:w 2 3]]        "), Some(false));
-        assert_eq!(same("[[:r 1 [5]] [:w 2 3]]        "), None);
+        assert_eq!(same("[[:r 1 [5]] [:w 2 3]]        "), Some(true));
+        assert_eq!(same("[[:r 1 [:x]] [:w 2 3]]        "), None);
+    }
+
+    #[test]
+    fn elements_are_plain_numbers() {
+        let elements = |list: &str| {
+            let mut found = Vec::new();
+            plain_elements(format!("{list}]        ").as_bytes(), 0, list.len(), |int| found.push(int))
+                .map(|()| found)
+        };
+        assert_eq!(elements(""), Some(vec![]));
+        assert_eq!(elements(" 1  22 123456789012 0 "), Some(vec![1, 22, 123_456_789_012, 0]));
+        assert_eq!(elements("1 02"), None);
+        assert_eq!(elements("99999999999999999999"), None);
     }
 }

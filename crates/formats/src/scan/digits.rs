@@ -33,6 +33,29 @@ pub(crate) fn decimal(text: &[u8], index: &mut usize) -> Option<u64> {
     one_by_one(text, index)
 }
 
+/// How many bytes at the beginning of a text are digits or spaces.
+#[inline]
+pub(crate) fn digits_and_blanks(text: &[u8]) -> usize {
+    const SPACES: u64 = 0x2020_2020_2020_2020;
+    const HIGHEST: u64 = 0x8080_8080_8080_8080;
+    let mut length = 0;
+    while let Some(&eight) = text[length..].first_chunk() {
+        let bytes = u64::from_le_bytes(eight);
+        let (digits, spaces) = (bytes ^ ZEROS, bytes ^ SPACES);
+        // The highest bit of each byte that is no digit, and of each that is no space. A carry comes from a byte that is
+        // neither, and only the first of those counts.
+        let no_digit = digits.wrapping_add(0x7676_7676_7676_7676) | digits;
+        let no_space = spaces.wrapping_add(0x7f7f_7f7f_7f7f_7f7f) | spaces;
+        let is_other = no_digit & no_space & HIGHEST;
+        if is_other != 0 {
+            return length + is_other.trailing_zeros() as usize / 8;
+        }
+        length += 8;
+    }
+    let rest = text[length..].iter().take_while(|&&byte| byte.is_ascii_digit() || byte == b' ');
+    length + rest.count()
+}
+
 /// The number that the first digits make, at most eight of them, and how many they are; `None` if there are fewer than
 /// eight bytes.
 #[inline]
@@ -91,6 +114,25 @@ fn one_by_one(text: &[u8], index: &mut usize) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn digits_and_blanks_end_at_any_other_byte() {
+        for length in 0..40 {
+            let start: String = "10 2 333 4567 89012 ".chars().cycle().take(length).collect();
+            for after in [
+                "",
+                "]",
+                "]        ",
+                "/         ",
+                ":         ",
+                "!\u{7f}\u{e9}      ",
+                "-1 2 3 4 5",
+                "\t1 2 3 4 ",
+            ] {
+                assert_eq!(digits_and_blanks(format!("{start}{after}").as_bytes()), length, "{start}{after}");
+            }
+        }
+    }
 
     #[test]
     fn numbers_of_any_length_are_read_whatever_follows() {

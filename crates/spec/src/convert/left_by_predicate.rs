@@ -5,7 +5,7 @@
 //! whose outcome is unknown: it may have changed every row that matched. What several such statements made of one another's
 //! rows is left out, so a value may be called unwritten that they wrote. One pass over the values for each of them.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use history::{Datum, History, KeyId, Op, Outcome, PredicateWrite, ValueId};
 
@@ -13,7 +13,7 @@ use history::{Datum, History, KeyId, Op, Outcome, PredicateWrite, ValueId};
 type Written = (KeyId, ValueId);
 
 /// Adds what writes by predicate left, as far as the history names the value, to what other writes did.
-pub(super) fn add(history: &History, written: &mut HashSet<Written>) {
+pub(super) fn add(history: &History, written: &mut FxHashSet<Written>) {
     let mut unanswered = Vec::new();
     for txn in history.txns() {
         let mut before = None;
@@ -53,7 +53,7 @@ fn add_known(
     history: &History,
     write: &PredicateWrite,
     before: Option<Op<'_>>,
-    written: &mut HashSet<Written>,
+    written: &mut FxHashSet<Written>,
 ) {
     let mut add = |key: KeyId, row: &Datum| {
         written.extend(history.values().get(&write.change.apply(row)).map(|made| (key, made)));

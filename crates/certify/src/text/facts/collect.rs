@@ -3,11 +3,13 @@
 //! Operations are sorted by key with one counting sort, and each key is gone through once. Of large histories some keys
 //! are sorted at a time: ten million operations would take 240 MB at once, and three more passes over them take 0.1 s.
 
-use std::collections::BTreeMap;
+mod scans;
 
 use history::{Bound, History, KeyId, Op, OpId, PredicateRead, RangeRead, TxnId, ValueId};
 
+use super::lists::{DoubtfulList, Guess, ListsOf, ToldBy};
 use super::predicates::{RowWrites, Scans};
+use super::versions::Versions;
 use super::{Facts, GROUP, INITIAL, NONE, Told};
 use crate::lists::Appenders;
 use crate::observe::{EverWritten, Held, Look};
@@ -48,6 +50,7 @@ pub(super) struct Collected {
     pub told: Vec<Told>,
     pub listed: Vec<(u32, u32)>,
     pub unexplained: Vec<(u32, OpId)>,
+    pub doubtful: Vec<DoubtfulList>,
 }
 
 impl Collected {
@@ -56,7 +59,7 @@ impl Collected {
         facts: &Facts,
         row_writes: &RowWrites,
         is_impossible: &[bool],
-        reads: &dyn Fn(TxnId) -> bool,
+        (reads, guess): (&dyn Fn(TxnId) -> bool, Guess<'_>),
     ) -> Result<Self, Flaw> {
         let sorted_keys = if history.has_ranges() { sorted_keys(history) } else { Vec::new() };
         let source = TouchSource { history, facts, row_writes, is_impossible, reads, sorted_keys };
@@ -87,16 +90,34 @@ impl Collected {
             let touches = &touches[(start[key] - first) as usize..(start[key + 1] - first) as usize];
             pass.run(KeyId::from_index(key), touches, &mut collected);
             let initial = initial_of(history, facts, &pass, ever_written.as_ref())?;
-            pass.join(history, &mut collected, initial);
+            match history.has_versions() {
+                true => pass.join_versions(facts, &mut collected, initial)?,
+                false => pass.join(&mut collected, initial),
+            }
             if !scans.is_empty() {
                 pass.join_scans(&scans, touches, initial, &mut collected);
             }
             if let Some((appenders, nodes)) = &lists {
-                pass.join_lists(history, facts, appenders, nodes, is_impossible, &mut collected);
+                let lists = ListsOf { history, facts, appenders, nodes, is_impossible, guess };
+                pass.join_lists(&lists, &mut collected);
             }
             collected.key_start.push(collected.writers.len() as u32);
         }
+        if let Some((appenders, nodes)) = &lists {
+            collected.doubtful = DoubtfulList::all(history, appenders, nodes);
+        }
         Ok(collected)
+    }
+
+    /// The only one of some nodes, or the number of a new group of them.
+    fn source_of(&mut self, mut nodes: Vec<u32>) -> u32 {
+        if let [only] = nodes[..] {
+            return only;
+        }
+        nodes.sort_unstable();
+        self.candidates.extend(nodes);
+        self.group_start.push(self.candidates.len() as u32);
+        GROUP | (self.group_start.len() as u32 - 2)
     }
 
     fn add_source(&mut self, history: &History, read: &Pending, key: KeyId, source: u32) {
@@ -304,6 +325,8 @@ struct KeyPass<'h> {
     absent: Option<u32>,
     /// Writes by predicate that changed what another transaction left: (node, operation).
     matched: Vec<(u32, OpId)>,
+    /// The last write of each node: (node, operation); only where versions were recorded.
+    last_writes: Vec<(u32, OpId)>,
 }
 
 impl<'h> KeyPass<'h> {
@@ -318,6 +341,7 @@ impl<'h> KeyPass<'h> {
             groups: Vec::new(),
             absent: None,
             matched: Vec::new(),
+            last_writes: Vec::new(),
         }
     }
 
@@ -330,9 +354,15 @@ impl<'h> KeyPass<'h> {
         self.groups.clear();
         self.absent = None;
         self.matched.clear();
+        self.last_writes.clear();
+        let tells_versions = self.history.has_versions();
         let mut own: Option<(u32, Held)> = None;
         for touch in touches {
             let node = touch.node;
+            if tells_versions && matches!(touch.kind, Kind::Write(_)) {
+                self.last_writes.pop_if(|&mut (of, _)| of == node);
+                self.last_writes.push((node, touch.op));
+            }
             let held = own.filter(|&(of, _)| of == node).map(|(_, held)| held);
             match touch.kind {
                 Kind::Write(held) => self.write(&mut own, node, held, collected),
@@ -370,18 +400,61 @@ impl<'h> KeyPass<'h> {
     }
 
     /// Finds the sources of the reads.
-    fn join(&mut self, history: &History, collected: &mut Collected, initial: Option<ValueId>) {
+    fn join(&mut self, collected: &mut Collected, initial: Option<ValueId>) {
         for place in 0..self.reads.len() {
             let read = self.reads[place];
-            let from_initial = initial.is_some_and(|value| read.look.fits(Held::initially(value)));
-            let source = match read.look {
-                Look::Nothing => self.absent_source(&read, from_initial, collected),
-                look => self.value_source(&read, look, from_initial, collected),
+            let source = self.source(&read, initial, collected);
+            self.add(&read, source, collected);
+        }
+    }
+
+    /// As [`KeyPass::join`], where reads may tell the version that they saw; and the order of the recorded versions.
+    fn join_versions(
+        &mut self,
+        facts: &Facts,
+        collected: &mut Collected,
+        initial: Option<ValueId>,
+    ) -> Result<(), Flaw> {
+        let history = self.history;
+        let is_told = |read: &Pending| history.op_version(read.op).is_some();
+        let first_told = self.reads.iter().find(|read| is_told(read)).map(|read| read.op);
+        let mut versions = Versions::of(history, &self.last_writes, first_told, initial.is_some())?;
+        versions.tell(facts, &mut collected.told);
+        for place in 0..self.reads.len() {
+            let read = self.reads[place];
+            let source = match history.op_version(read.op) {
+                None => self.source(&read, initial, collected),
+                Some(version) => {
+                    let from_initial = fits_initial(&read, initial);
+                    let source = versions.source(facts, (read.op, version), from_initial)?;
+                    source.filter(|&node| node == INITIAL || self.has_left(node, &read))
+                }
             };
-            match source {
-                Some(source) => collected.add_source(history, &read, self.key, source),
-                None => collected.unexplained.push((read.node, read.op)),
-            }
+            self.add(&read, source, collected);
+        }
+        Ok(())
+    }
+
+    /// Whether a node left what another one read.
+    fn has_left(&self, node: u32, read: &Pending) -> bool {
+        let value = read.look.value();
+        let place = self.writes.partition_point(|&(written, of, _)| (written, of) < (value, node));
+        let left = self.writes.get(place).filter(|&&(written, of, _)| (written, of) == (value, node));
+        node != read.node && left.is_some_and(|&(value, _, is_dead)| read.look.fits(Held { value, is_dead }))
+    }
+
+    fn source(&mut self, read: &Pending, initial: Option<ValueId>, collected: &mut Collected) -> Option<u32> {
+        let from_initial = fits_initial(read, initial);
+        match read.look {
+            Look::Nothing => self.absent_source(read, from_initial, collected),
+            look => self.value_source(read, look, from_initial, collected),
+        }
+    }
+
+    fn add(&self, read: &Pending, source: Option<u32>, collected: &mut Collected) {
+        match source {
+            Some(source) => collected.add_source(self.history, read, self.key, source),
+            None => collected.unexplained.push((read.node, read.op)),
         }
     }
 
@@ -455,206 +528,33 @@ impl<'h> KeyPass<'h> {
         Some(source)
     }
 
-    /// Whether the predicate of an operation matches what the key at hand holds.
-    fn is_match(&self, op: OpId, held: Held) -> bool {
-        let predicate = match self.history.op(op) {
-            Op::PredicateRead(read) => read.predicate.meaning(),
-            Op::PredicateWrite(write) => write.predicate.meaning(),
-            _ => return false,
-        };
-        predicate.is_ok_and(|meaning| self.row_writes.matches(self.history, meaning, self.key, held))
-    }
-
-    /// Finds the sources of reads that matched without showing the row, and of those that did not match.
-    fn join_scans(
-        &mut self,
-        scans: &Scans<'_>,
-        touches: &[Touch],
-        initial: Option<ValueId>,
-        collected: &mut Collected,
-    ) {
-        let initial = initial.map(Held::initially);
-        for (node, op) in std::mem::take(&mut self.matched) {
-            let source = self.scan_source(node, initial, |held| self.is_match(op, held), collected);
-            self.add_scan(node, op, source, collected);
-        }
-        let mut known: BTreeMap<Vec<Held>, Option<u32>> = BTreeMap::new();
-        for (number, contents) in self.matched_contents(scans, touches, initial) {
-            let scan = scans.get(number);
-            if scan.has_matched(self.key) {
-                continue;
-            }
-            if let Some(own) = own_before(touches, scan.node, scan.op) {
-                if contents.contains(&own) {
-                    collected.unexplained.push((scan.node, scan.op));
-                }
-                continue;
-            }
-            let writes_itself = self.writes.iter().any(|&(_, node, _)| node == scan.node);
-            let source = match known.get(&contents).filter(|_| !writes_itself) {
-                Some(&source) => source,
-                None => {
-                    let is_other = |held: Held| !contents.contains(&held);
-                    self.scan_source(scan.node, initial, is_other, collected)
-                }
-            };
-            if self.is_told(scan.node, initial, &contents) {
-                self.add_scan(scan.node, scan.op, source, collected);
-            }
-            if !writes_itself {
-                known.insert(contents, source);
-            }
-        }
-    }
-
-    /// The scans that some content of the key matches, each with these contents.
-    fn matched_contents(
-        &self,
-        scans: &Scans<'_>,
-        touches: &[Touch],
-        initial: Option<Held>,
-    ) -> Vec<(u32, Vec<Held>)> {
-        let written = touches.iter().filter_map(|touch| match touch.kind {
-            Kind::Write(held) => Some(held),
-            _ => None,
-        });
-        let mut contents: Vec<Held> = written.chain(initial).collect();
-        contents.sort_unstable();
-        contents.dedup();
-        let mut found: Vec<(u32, Held)> = Vec::new();
-        for &held in &contents {
-            let at = (self.history, self.row_writes);
-            scans.visit_matching(at, self.key, held, |number| found.push((number, held)));
-        }
-        found.sort_unstable();
-        let same = found.chunk_by(|(one, _), (other, _)| one == other);
-        same.map(|same| (same[0].0, same.iter().map(|&(_, held)| held).collect())).collect()
-    }
-
-    /// Whether another transaction, or the initial state, left one of these contents: otherwise that a row does not match
-    /// excludes nothing.
-    fn is_told(&self, reader: u32, initial: Option<Held>, contents: &[Held]) -> bool {
-        let is_left = |&(value, node, is_dead): &(ValueId, u32, bool)| {
-            node != reader && contents.contains(&Held { value, is_dead })
-        };
-        initial.is_some_and(|held| contents.contains(&held)) || self.writes.iter().any(is_left)
-    }
-
-    /// The nodes that left something that fits, as a source.
-    fn scan_source(
-        &self,
-        reader: u32,
-        initial: Option<Held>,
-        fits: impl Fn(Held) -> bool,
-        collected: &mut Collected,
-    ) -> Option<u32> {
-        let fitting = self
-            .writes
-            .iter()
-            .filter(|&&(value, node, is_dead)| node != reader && fits(Held { value, is_dead }));
-        let from_initial = initial.is_some_and(&fits).then_some(INITIAL);
-        let mut all: Vec<u32> = from_initial.into_iter().chain(fitting.map(|&(_, node, _)| node)).collect();
-        all.sort_unstable();
-        match all[..] {
-            [] => None,
-            [only] => Some(only),
-            _ => {
-                collected.candidates.extend(&all);
-                collected.group_start.push(collected.candidates.len() as u32);
-                Some(GROUP | (collected.group_start.len() as u32 - 2))
-            }
-        }
-    }
-
-    fn add_scan(&self, node: u32, op: OpId, source: Option<u32>, collected: &mut Collected) {
-        match source {
-            Some(source) => {
-                collected.read_count += 1;
-                collected.extra.push((op, self.key.0, source));
-            }
-            None => collected.unexplained.push((node, op)),
-        }
-    }
-
     /// Sources of list reads, and the order of writers that the lists show.
-    fn join_lists(
-        &mut self,
-        history: &History,
-        facts: &Facts,
-        appenders: &Appenders,
-        nodes: &[Option<u32>],
-        is_impossible: &[bool],
-        collected: &mut Collected,
-    ) {
+    fn join_lists(&mut self, lists: &ListsOf<'_>, collected: &mut Collected) {
+        let facts = lists.facts;
         let mut told = ToldBy::default();
         // What a transaction of unknown outcome read counts only if it committed, so the others tell first.
         self.lists.sort_by_key(|&(node, _)| facts.is_unknown(node));
-        for place in 0..self.lists.len() {
-            let (node, op) = self.lists[place];
-            let made_of = appenders.made_of(history, op);
-            let made_of: Option<Vec<u32>> =
-                made_of.and_then(|txns| txns.iter().map(|txn| nodes[txn.index()]).collect());
-            let possible = made_of.filter(|all| all.iter().all(|&node| !is_impossible[node as usize]));
-            let Some(made_of) = possible else {
+        for &(node, op) in &self.lists {
+            let Some(shown) = lists.shown(node, op) else {
                 collected.unexplained.push((node, op));
                 continue;
             };
-            let source = made_of.last().copied().unwrap_or(INITIAL);
+            let of_key = *collected.key_start.last().expect("one more") as usize;
+            let source = shown.source(|| collected.writers[of_key..].to_vec());
             collected.read_count += 1;
-            collected.source[op.index()] = source;
-            let open = made_of.iter().filter(|&&appender| facts.is_unknown(appender));
+            collected.source[op.index()] = collected.source_of(source);
+            let open = shown.known.iter().filter(|&&appender| facts.is_unknown(appender));
             collected.listed.extend(open.map(|&appender| (node, appender)));
-            told.add(made_of, node, facts.is_unknown(node), &mut collected.told);
+            told.add(shown, facts.is_unknown(node), &mut collected.told);
         }
         let writers = &collected.writers[*collected.key_start.last().expect("one more") as usize..];
         told.finish(writers, &mut collected.told);
     }
 }
 
-/// What a node itself had left in the key at hand before an operation.
-fn own_before(touches: &[Touch], node: u32, op: OpId) -> Option<Held> {
-    let end = touches.partition_point(|touch| (touch.node, touch.op) < (node, op));
-    let own = touches[..end].iter().rev().take_while(|touch| touch.node == node);
-    own.filter_map(|touch| match touch.kind {
-        Kind::Write(held) => Some(held),
-        _ => None,
-    })
-    .next()
-}
-
-/// The lists of a key that tell more than others: the longest that a committed transaction read, those that it does not
-/// begin with, and those of transactions of unknown outcome, each of which may be the only one that counts.
-#[derive(Default)]
-struct ToldBy {
-    longest: (Vec<u32>, u32),
-    others: Vec<(Vec<u32>, u32)>,
-}
-
-impl ToldBy {
-    /// The elements of a list stand in the order of their writers. A list that another one begins with adds nothing.
-    fn add(&mut self, list: Vec<u32>, teller: u32, is_unknown: bool, told: &mut Vec<Told>) {
-        if self.longest.0.starts_with(&list) {
-            return;
-        }
-        let known = list.starts_with(&self.longest.0).then_some(self.longest.0.len());
-        let pairs = list.windows(2).skip(known.unwrap_or(0).saturating_sub(1));
-        told.extend(pairs.map(|pair| (pair[0], pair[1], teller)));
-        match known.is_some() && !is_unknown {
-            true => self.longest = (list, teller),
-            false => self.others.push((list, teller)),
-        }
-    }
-
-    /// All writers that are not in a list come after it.
-    fn finish(self, writers: &[u32], told: &mut Vec<Told>) {
-        for (list, teller) in self.others.iter().chain([&self.longest]) {
-            let Some(&last) = list.last() else { continue };
-            let mut seen = list.clone();
-            seen.sort_unstable();
-            let unseen = writers.iter().filter(|writer| seen.binary_search(writer).is_err());
-            told.extend(unseen.map(|&writer| (last, writer, *teller)));
-        }
-    }
+/// Whether a read may have seen the initial state.
+fn fits_initial(read: &Pending, initial: Option<ValueId>) -> bool {
+    initial.is_some_and(|value| read.look.fits(Held::initially(value)))
 }
 
 /// The initial value of the key at hand, if it has one that matters.

@@ -66,6 +66,86 @@ impl Judge<'_> {
     }
 }
 
+/// A reader with more suspects than this is left to the stamps of its keys.
+const FEW_SUSPECTS: usize = 32;
+
+impl Judge<'_> {
+    /// Adds the hits of suspects by what their readers read from, before the suspect itself or at all, and gives back the
+    /// readers that are left: those with many suspects, or all of them where others may have hits too. Most readers have
+    /// no suspect or one, and of its key a few of the sources are asked for; the stamps of `judge.rs` go through all that
+    /// the sources write.
+    pub(super) fn by_sources(
+        &self,
+        witness: &Witness,
+        suspects: &Suspects,
+        (part, readers): Of<'_>,
+        is_earlier: bool,
+        hits: &mut Vec<Hit>,
+    ) -> Result<Vec<u32>, Stopped> {
+        if suspects.has_inversion {
+            return Ok(suspects.readers(self.facts, witness, readers));
+        }
+        let mut rest = Vec::new();
+        let mut found: Vec<FoundHit> = Vec::new();
+        for (place, group) in suspects.all.chunk_by(|one, other| one.reader == other.reader).enumerate() {
+            self.ask(place)?;
+            let reader = group[0].reader;
+            if !self.facts.is_in(reader, readers) {
+                continue;
+            }
+            if group.len() > FEW_SUSPECTS {
+                rest.push(reader);
+                continue;
+            }
+            self.find_by_sources(witness, group, is_earlier, &mut found);
+            // Of a key the read with the earliest source says most.
+            found.sort_unstable();
+            found.dedup_by_key(|hit| (hit.rival, hit.key));
+            hits.extend(found.drain(..).map(|hit| Hit { read: hit.read, rival: hit.rival, part }));
+        }
+        rest.sort_unstable();
+        Ok(rest)
+    }
+
+    fn find_by_sources(
+        &self,
+        witness: &Witness,
+        group: &[Suspect],
+        is_earlier: bool,
+        found: &mut Vec<FoundHit>,
+    ) {
+        let (facts, position) = (self.facts, &witness.position);
+        let reads = facts.reads_of(group[0].reader);
+        let sources = &witness.source[reads.clone()];
+        for (place, &rival) in sources.iter().enumerate() {
+            if rival == INITIAL || sources[..place].contains(&rival) {
+                continue;
+            }
+            let first = facts.reads()[reads.start + place].op;
+            for suspect in group {
+                let read = facts.reads()[suspect.read as usize];
+                let source = position[witness.source[suspect.read as usize] as usize];
+                let may_see = !is_earlier || read.op > first;
+                if may_see && source < position[rival as usize] && facts.writes(rival, read.key) {
+                    // Of several reads from the earliest source the same one is named as by stamps.
+                    let turn = if is_earlier { u32::MAX - suspect.read } else { suspect.read };
+                    found.push(FoundHit { rival, key: read.key, source, turn, read: suspect.read });
+                }
+            }
+        }
+    }
+}
+
+/// A hit of a reader: in this order, so that of a rival and a key the one to keep is first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct FoundHit {
+    rival: u32,
+    key: u32,
+    source: u32,
+    turn: u32,
+    read: u32,
+}
+
 impl Suspects {
     /// The nodes for which a part counts and whose reads can have a hit by what they read from.
     pub(super) fn readers(&self, facts: &Facts, witness: &Witness, readers: &Mask) -> Vec<u32> {
