@@ -133,7 +133,7 @@ struct Words<'h> {
     key_numbers: Vec<u64>,
     /// Of values that are not small integers, by their place in the table.
     value_numbers: Vec<Option<u64>>,
-    /// The same of rows of integers, which have places of their own.
+    /// The same of rows and lists of integers, which have places of their own.
     row_numbers: Vec<Option<u64>>,
 }
 
@@ -166,9 +166,9 @@ impl<'h> Words<'h> {
 
     fn table_number(&mut self, value: ValueId) -> u64 {
         let history = self.history;
-        let numbers = match history.values().row(value) {
-            Some(_) => &mut self.row_numbers,
-            None => &mut self.value_numbers,
+        let numbers = match value.is_flat() {
+            true => &mut self.row_numbers,
+            false => &mut self.value_numbers,
         };
         let place = value.table_place();
         if place >= numbers.len() {

@@ -6,16 +6,31 @@ use isoscope::{Chances, LevelId};
 
 use crate::report::Report;
 
-/// What was counted, and the numbers.
+/// What was counted, and the numbers; an estimate has its error beside it.
 pub fn rows(chances: &Chances) -> Vec<(String, String)> {
-    let number =
-        |number: Option<u64>| number.map_or("too many to count".to_owned(), |number| count(number as usize));
+    let errors = chances.errors.unwrap_or_default();
     vec![
-        ("pairs that wrote the same key".to_owned(), number(Some(chances.write_conflicts))),
-        ("chances for a lost update".to_owned(), number(Some(chances.lost_update))),
-        ("chances for read skew".to_owned(), number(chances.read_skew)),
-        ("chances for write skew".to_owned(), number(chances.write_skew)),
+        ("pairs that wrote the same key".to_owned(), number(chances.write_conflicts, 0)),
+        ("chances for a lost update".to_owned(), number(chances.lost_update, 0)),
+        ("chances for read skew".to_owned(), number(chances.read_skew, errors.read_skew)),
+        ("chances for write skew".to_owned(), number(chances.write_skew, errors.write_skew)),
     ]
+}
+
+/// A number, with its error if it is an estimate: `1,230,000 ± 57,000`.
+pub fn number(number: u64, error: u64) -> String {
+    match error {
+        0 => count(number as usize),
+        _ => {
+            format!("{} ± {}", count(rounded(number, error) as usize), count(rounded(error, error) as usize))
+        }
+    }
+}
+
+/// A number without the digits that its error makes meaningless: two digits of the error are kept.
+fn rounded(number: u64, error: u64) -> u64 {
+    let unit = 10u64.pow(error.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    (number + unit / 2) / unit * unit
 }
 
 /// The line under every `holds`: what the history could have shown, and of a run what raises it if that is too little.
@@ -23,15 +38,16 @@ pub fn line(report: &Report<'_>) -> String {
     let Some(chances) = &report.shown.chances else {
         return "chances: not counted where there are predicates".to_owned();
     };
-    let chance = |number: Option<u64>, noun: &str| match number {
-        Some(number) => counted(number as usize, noun),
-        None => format!("many {noun}s"),
+    let errors = chances.errors.unwrap_or_default();
+    let chance = |number: u64, error: u64, noun: &str| match error {
+        0 => counted(number as usize, noun),
+        _ => format!("about {}", counted(rounded(number, error) as usize, noun)),
     };
     let text = format!(
         "chances: {}, {}, {}",
-        chance(Some(chances.lost_update), "lost update"),
-        chance(chances.read_skew, "read skew"),
-        chance(chances.write_skew, "write skew")
+        chance(chances.lost_update, 0, "lost update"),
+        chance(chances.read_skew, errors.read_skew, "read skew"),
+        chance(chances.write_skew, errors.write_skew, "write skew")
     );
     let missing: Vec<&str> =
         blind(chances).into_iter().filter(|anomaly| is_claimed(report, anomaly)).collect();
@@ -55,14 +71,15 @@ fn is_claimed(report: &Report<'_>, anomaly: &str) -> bool {
     holding.any(|level| level.implies(weakest))
 }
 
-/// The anomalies for which there was no chance at all.
+/// The anomalies for which there was no chance at all. A sample that has none says nothing about the others.
 pub fn blind(chances: &Chances) -> Vec<&'static str> {
+    let is_counted = chances.errors.is_none();
     let all = [
-        ("lost update", Some(chances.lost_update)),
-        ("read skew", chances.read_skew),
-        ("write skew", chances.write_skew),
+        ("lost update", chances.lost_update == 0),
+        ("read skew", chances.read_skew == 0 && is_counted),
+        ("write skew", chances.write_skew == 0 && is_counted),
     ];
-    all.into_iter().filter(|&(_, number)| number == Some(0)).map(|(name, _)| name).collect()
+    all.into_iter().filter(|&(_, is_blind)| is_blind).map(|(name, _)| name).collect()
 }
 
 /// A sentence that judges the numbers, with what raises them.
@@ -90,5 +107,24 @@ pub fn hint(chances: &Chances) -> &'static str {
         "writes that read their key first (run --read-modify-write-share) can lose updates"
     } else {
         "longer transactions (run --operations) with reads and writes of several keys can show it"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_estimate_has_its_error_and_no_more_digits() {
+        assert_eq!(number(1_234_567, 0), "1,234,567");
+        assert_eq!(number(1_234_567, 56_789), "1,235,000 ± 57,000");
+        assert_eq!(number(12, 3), "12 ± 3");
+    }
+
+    #[test]
+    fn a_sample_without_a_chance_is_not_blind() {
+        let none = Chances { lost_update: 1, write_conflicts: 1, ..Chances::default() };
+        assert_eq!(blind(&none), ["read skew", "write skew"]);
+        assert_eq!(blind(&Chances { errors: Some(isoscope::ChanceErrors::default()), ..none }), [""; 0]);
     }
 }

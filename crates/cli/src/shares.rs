@@ -5,24 +5,25 @@
 //! delays the exit code for long.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use isoscope::{Answer, LevelId, Limit, Monitor, units};
 
 use crate::progress::Watched;
 
-/// The time that levels which were not named have at least, so that the easy ones are decided.
+/// The time that levels which were not named have after the judged one, at most, where that one took most of the time.
 const LEAST: Duration = Duration::from_millis(500);
+
+/// The part of the time of the others that they have in any case, so that the easy ones are decided.
+const LEAST_SHARE: u32 = 16;
 
 /// Watches a check, and ends the levels that the user did not name in time.
 pub struct Shares<'w> {
     watched: &'w Watched<'w>,
-    /// The level that is decided before the time of the others starts, if there is one.
-    judged: Option<LevelId>,
-    is_judged: AtomicBool,
-    /// The judged level, if it is one that is decided from its text after all others.
-    text: Option<&'static str>,
+    /// The name of the level that is decided before the time of the others starts, if there is one.
+    judged: Option<&'static str>,
+    /// When the judged level was decided, since the start of the check.
+    judged_at: Mutex<Option<Duration>>,
     /// How long the others may take together.
     time: Option<Duration>,
     /// When the levels that are decided now must have ended, since the start of the check.
@@ -34,27 +35,28 @@ impl<'w> Shares<'w> {
     /// count.
     pub fn of_all(watched: &'w Watched<'w>, time: Option<Duration>) -> Self {
         let end = time.map(|time| watched.elapsed() + time);
-        let is_judged = AtomicBool::new(true);
-        Self { watched, judged: None, is_judged, text: None, time, end: Mutex::new(end) }
+        Self { watched, judged: None, judged_at: Mutex::new(None), time, end: Mutex::new(end) }
     }
 
     /// For a run: the judged level is the last of those that are decided first. A level before it, which settles it where
     /// it holds, gets as much time as all others, and some seconds at least. The others must have ended so long after the
     /// check began, but get a moment in any case. Without a judged level all are judged, and only the user's limits count.
-    /// A judged level that is given by its text comes last, since the answers of the others help it, and has no end either.
     pub fn of_run(
         watched: &'w Watched<'w>,
         first: &[LevelId],
-        text: Option<&'static str>,
+        judged: Option<&'static str>,
         time: Option<Duration>,
     ) -> Self {
         const LEAST_BEFORE: Duration = Duration::from_secs(3);
-        let judged = first.last().copied();
         let time = time.filter(|_| judged.is_some());
         let before = time.filter(|_| first.len() > 1);
         let end = before.map(|time| watched.elapsed() + time.max(LEAST_BEFORE));
-        let is_judged = AtomicBool::new(judged.is_none());
-        Self { watched, judged, is_judged, text, time, end: Mutex::new(end) }
+        Self { watched, judged, judged_at: Mutex::new(None), time, end: Mutex::new(end) }
+    }
+
+    /// When the judged level was decided, since the start of the check.
+    pub fn judged_at(&self) -> Option<Duration> {
+        *self.judged_at.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     fn end(&self) -> std::sync::MutexGuard<'_, Option<Duration>> {
@@ -93,46 +95,43 @@ impl Monitor for Shares<'_> {
 
     fn stage(&self, name: &str) {
         self.watched.stage(name);
-        if self.text.is_some_and(|text| name.strip_prefix("checking ") == Some(text)) {
-            *self.end() = None;
-        }
     }
 
     fn answered(&self, answer: &Answer) {
         self.watched.answered(answer);
-        if self.is_judged.load(Ordering::Relaxed) {
+        if self.judged.is_none() || self.judged_at().is_some() {
             return;
         }
-        let is_now = answer.level.shipped() == self.judged;
-        self.is_judged.store(is_now, Ordering::Relaxed);
+        let now = self.elapsed();
+        let is_now = Some(answer.level.name()) == self.judged;
+        *self.judged_at.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = is_now.then_some(now);
         // The judged level itself has no end.
-        *self.end() = self.time.filter(|_| is_now).map(|time| time.max(self.elapsed() + LEAST));
+        let end = |time: Duration| time.max(now + (time / LEAST_SHARE).min(LEAST));
+        *self.end() = self.time.filter(|_| is_now).map(end);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use isoscope::{Check, Limits};
+    use isoscope::{AskedLevel, Check, Limits};
 
     use super::*;
     use crate::progress::Progress;
 
-    /// The time of the others is over at once; the promised text is decided after it.
+    /// The others have no time at all, and the promised text is decided before they are asked.
     #[test]
     fn a_promise_that_is_a_text_does_not_end_with_the_others() {
         let (limits, progress) = (Limits::start(None, None).unwrap(), Progress::start("checking"));
         let watched = Watched::new(&limits, &progress);
         let first = [LevelId::ReadCommitted];
         let shares = Shares::of_run(&watched, &first, Some("pl-2"), Some(Duration::ZERO));
-        assert_eq!(shares.reached(), None);
         let history = isoscope::parse("a: w(x)=1\nb: r(x)=1\n").unwrap();
         let report = Check::new(&history).level(LevelId::ReadCommitted).run().unwrap();
         report.answers.iter().for_each(|answer| shares.answered(answer));
-        assert!(shares.time_left().is_some());
-        std::thread::sleep(LEAST);
-        shares.stage("checking causal");
+        assert_eq!((shares.reached(), shares.judged_at()), (None, None));
+        let judged = Answer { level: AskedLevel::Own("pl-2".to_owned()), ..report.answers[0].clone() };
+        shares.answered(&judged);
+        assert!(shares.judged_at().is_some());
         assert_eq!(shares.reached(), Some(Limit::Time));
-        shares.stage("checking pl-2");
-        assert_eq!(shares.reached(), None);
     }
 }

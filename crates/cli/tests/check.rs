@@ -252,6 +252,7 @@ fn json() {
         expect![[r#"
             {
               "chances": {
+                "errors": null,
                 "lost_update": 1,
                 "read_conflicts": 2,
                 "read_skew": 0,

@@ -4,12 +4,13 @@
 //! is then a version: the list of write id, transaction and value hash), or it records values alone (a value is then
 //! the value hash, and different writes may have the same). The first write tells which.
 //!
-//! One pass over the window. Plain values cost as little as any integer; a version is a list that is interned, so logs
-//! of versions are read at the speed of memory that is visited at random.
+//! One pass over the window. Plain values cost as little as any integer. A version is a list of three integers that is
+//! interned without a box; those of a transaction are looked up together, since a log of versions is read at the speed of
+//! memory that is visited at random.
 
 mod write;
 
-use history::{Builder, Datum, KeyId, Outcome, SessionId, TxnTimes, ValueId};
+use history::{Builder, Datum, KeyId, Outcome, SessionId, ShapeId, TxnTimes, ValueId};
 use rustc_hash::FxHashSet;
 
 use crate::error::{Error, Place};
@@ -105,6 +106,7 @@ fn values_of(head: &[u8]) -> Option<Values> {
     }
 }
 
+const VERSION_PARTS: usize = 3;
 const READ_BYTES: usize = 33;
 const WRITE_BYTES: usize = 25;
 
@@ -129,16 +131,44 @@ struct Reader {
     /// For each key, what was read as its initial value.
     initial: Vec<Option<ValueId>>,
     differing_initials: usize,
+    /// Lists of three integers.
+    shape: Option<ShapeId>,
+    /// The operations of the transaction so far, whose versions are looked up at its end.
+    pending: Vec<Pending>,
+    /// The versions of these operations: write id, transaction and value hash.
+    version_parts: Vec<i64>,
+    versions: Vec<ValueId>,
+}
+
+/// An operation that was read and is not in the history yet.
+#[derive(Clone, Copy)]
+struct Pending {
+    kind: Kind,
+    key: KeyId,
+    /// The value; `None` if it is the next version.
+    value: Option<ValueId>,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Read,
+    Write,
+    Delete,
 }
 
 impl Reader {
     fn new(values: Values) -> Self {
+        let mut builder = Builder::new();
         Self {
-            builder: Builder::new(),
+            shape: builder.values.list_shape(VERSION_PARTS),
+            builder,
             values,
             txn_ids: FxHashSet::default(),
             initial: Vec::new(),
             differing_initials: 0,
+            pending: Vec::new(),
+            version_parts: Vec::new(),
+            versions: Vec::new(),
         }
     }
 
@@ -148,6 +178,7 @@ impl Reader {
             let mut times = TxnTimes::default();
             let txn_id = self.begin(source, session, begin_bytes, &mut times)?;
             while self.op(source, txn_id)? {}
+            self.add_pending();
             commit(source, txn_id, begin_bytes, &mut times)?;
             let times = self.builder.set_times(times);
             times.map_err(|backwards| {
@@ -210,8 +241,8 @@ impl Reader {
         let key = self.builder.keys.intern_int(key as i64);
         let is_initial = matches!(writer, INITIAL | ABSENT) && matches!(write_id, INITIAL | ABSENT);
         let value = match self.values {
-            _ if is_initial => self.initial_value(key, write_id == ABSENT, value),
-            Values::Plain => self.builder.values.intern_int(value as i64),
+            _ if is_initial => Some(self.initial_value(key, write_id == ABSENT, value)),
+            Values::Plain => Some(self.builder.values.intern_int(value as i64)),
             Values::Versions if COLLECTED.contains(&writer) || COLLECTED.contains(&write_id) => {
                 return Err(Refusal::new(
                     "a whole log",
@@ -220,7 +251,7 @@ impl Reader {
             }
             Values::Versions => self.version(write_id, writer, value),
         };
-        self.builder.read(key, value);
+        self.pending.push(Pending { kind: Kind::Read, key, value });
         Ok(())
     }
 
@@ -228,26 +259,49 @@ impl Reader {
     fn write(&mut self, txn_id: u64, write_id: u64, key: u64, value: u64) -> Result<(), Refusal> {
         let key = self.builder.keys.intern_int(key as i64);
         let value = match (self.values, write_id == NOT_RECORDED) {
-            (Values::Plain, true) => self.builder.values.intern_int(value as i64),
-            (Values::Plain, false) if write_id == DELETED => self.builder.values.intern_int(value as i64),
+            (Values::Plain, true) => Some(self.builder.values.intern_int(value as i64)),
+            (Values::Plain, false) if write_id == DELETED => {
+                Some(self.builder.values.intern_int(value as i64))
+            }
             (Values::Versions, false) => self.version(write_id, txn_id, value),
             _ => {
                 return Err(Refusal::new("write ids either recorded or not, throughout", "both kinds"));
             }
         };
-        match write_id {
-            // Without a hash of its own the mark is what a read of an absent key sees.
-            DELETED if value == ValueId(0) => self.builder.delete(key, None),
-            DELETED => self.builder.delete(key, Some(value)),
-            _ => self.builder.write(key, value),
-        };
+        let kind = if write_id == DELETED { Kind::Delete } else { Kind::Write };
+        self.pending.push(Pending { kind, key, value });
         Ok(())
     }
 
+    /// A version, which is looked up with the others of its transaction if that is possible.
     #[inline]
-    fn version(&mut self, write_id: u64, txn_id: u64, value: u64) -> ValueId {
-        let parts = [write_id, txn_id, value].map(|part| Datum::Int(part as i64));
-        self.builder.values.intern(Datum::List(Box::new(parts)))
+    fn version(&mut self, write_id: u64, txn_id: u64, value: u64) -> Option<ValueId> {
+        let parts = [write_id, txn_id, value].map(|part| part as i64);
+        if self.shape.is_none() {
+            return Some(self.builder.values.intern(Datum::List(parts.map(Datum::Int).into())));
+        }
+        self.version_parts.extend_from_slice(&parts);
+        None
+    }
+
+    /// Adds the operations of a transaction to the history.
+    fn add_pending(&mut self) {
+        self.versions.clear();
+        if let Some(shape) = self.shape {
+            let versions = &mut self.versions;
+            self.builder.values.intern_rows(shape, &self.version_parts, |version| versions.push(version));
+        }
+        self.version_parts.clear();
+        let mut versions = self.versions.iter();
+        for Pending { kind, key, value } in self.pending.drain(..) {
+            let Some(value) = value.or_else(|| versions.next().copied()) else { continue };
+            match kind {
+                Kind::Read => self.builder.read(key, value),
+                Kind::Write => self.builder.write(key, value),
+                // Without a hash of its own the mark is what a read of an absent key sees.
+                Kind::Delete => self.builder.delete(key, Some(value).filter(|&value| value != ValueId(0))),
+            };
+        }
     }
 
     /// The value of a read of the initial state. Where values are versions there is one for each key; where they are

@@ -19,6 +19,17 @@ use crate::source::Block;
 use crate::zero_implied::ZeroImplied;
 use crate::{Format, Loaded, ReadOptions, Source};
 
+/// Whether a byte may be part of a name.
+const IS_PART: [bool; 256] = {
+    let mut is_part = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        is_part[byte] = byte >= 0x80 || byte == b'_' as usize || (byte as u8).is_ascii_alphanumeric();
+        byte += 1;
+    }
+    is_part
+};
+
 /// Whether the first line that is neither blank nor a comment nor a rule begins with an event in a bracket.
 pub(crate) fn looks_like(head: &[u8]) -> bool {
     let mut lines = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
@@ -135,8 +146,7 @@ impl Reader {
     /// A variable by its name, which was mostly seen before.
     fn variable(&mut self, block: &Block<'_>, index: &mut usize) -> Result<KeyId, Error> {
         let rest = &block.bytes[*index..];
-        let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80;
-        let length = rest.iter().position(|&byte| !is_part(byte)).unwrap_or(rest.len());
+        let length = rest.iter().position(|&byte| !IS_PART[usize::from(byte)]).unwrap_or(rest.len());
         let spelling = &rest[..length];
         let key = match self.cache.get(spelling) {
             Some(key) => key,

@@ -43,7 +43,7 @@ dense_id!(
 /// A value. Equal ids are equal values.
 ///
 /// Integers from 0 to 2^31 - 1, which are nearly all values of nearly all recordings, are their own id: they need
-/// neither a table nor a look-up. Any other value has the top bit set. The next bit tells rows of integers from
+/// neither a table nor a look-up. Any other value has the top bit set. The next bit tells rows and lists of integers from
 /// everything else, and the rest is the place in [`crate::Values`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ValueId(pub u32);
@@ -54,7 +54,7 @@ pub(crate) enum Place {
     Int(i64),
     /// In the table of all kinds of things.
     Table(usize),
-    /// Among the rows of integers.
+    /// Among the rows and lists of integers.
     Row(u32),
 }
 
@@ -77,7 +77,7 @@ impl ValueId {
         (self.0 & Self::TABLE_BIT == 0).then_some(self.0)
     }
 
-    /// The place among the rows of integers, or among everything else that is no small integer.
+    /// The place among the rows and lists of integers, or among everything else that is no small integer.
     #[inline]
     pub fn table_place(self) -> usize {
         (self.0 & !(Self::TABLE_BIT | Self::ROW_BIT)) as usize
@@ -89,8 +89,8 @@ impl ValueId {
         self.0 & Self::TABLE_BIT == 0
     }
 
-    /// Whether it is a row of integers, if it is no small integer.
-    pub(crate) fn is_row(self) -> bool {
+    /// Whether it is a row or a list of integers, if it is no small integer: these have places of their own.
+    pub fn is_flat(self) -> bool {
         self.0 & Self::ROW_BIT != 0
     }
 

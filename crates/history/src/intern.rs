@@ -13,16 +13,21 @@ use rustc_hash::FxHasher;
 
 use crate::ids::Place;
 use crate::{Datum, KeyId, ValueId};
-use flat::FlatRows;
+use flat::{FlatRows, Shape};
 
 /// Integers below this are found by direct indexing instead of hashing.
 const DIRECT_LIMIT: i64 = 1 << 22;
+
+/// How many other integers that were seen lately are found without a look at the originals.
+const RECENT: usize = 1 << 13;
 
 #[derive(Clone, Default, Debug)]
 struct InternTable {
     originals: Vec<Datum>,
     rows: HashTable<u32>,
     direct: Vec<u32>,
+    /// Integers that are too large for the direct table, with their rows: keys are often hashes, and few are hot.
+    recent: Vec<(i64, u32)>,
 }
 
 const EMPTY: u32 = u32::MAX;
@@ -41,7 +46,7 @@ impl InternTable {
     #[inline(never)]
     fn intern_new_int(&mut self, int: i64) -> u32 {
         if !(0..DIRECT_LIMIT).contains(&int) {
-            return self.intern_hashed(Datum::Int(int));
+            return self.intern_large(int);
         }
         let slot = int as usize;
         if slot >= self.direct.len() {
@@ -49,6 +54,20 @@ impl InternTable {
         }
         self.direct[slot] = self.push(Datum::Int(int));
         self.direct[slot]
+    }
+
+    fn intern_large(&mut self, int: i64) -> u32 {
+        const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+        let slot = (int as u64).wrapping_mul(MULTIPLIER) >> (u64::BITS - RECENT.ilog2());
+        match self.recent.get(slot as usize) {
+            Some(&(known, row)) if known == int && row != EMPTY => row,
+            _ => {
+                let row = self.intern_hashed(Datum::Int(int));
+                self.recent.resize(RECENT, (0, EMPTY));
+                self.recent[slot as usize] = (int, row);
+                row
+            }
+        }
     }
 
     fn intern(&mut self, datum: Datum) -> u32 {
@@ -112,6 +131,7 @@ impl InternTable {
         self.originals.capacity() * size_of::<Datum>()
             + self.rows.allocation_size()
             + self.direct.capacity() * 4
+            + self.recent.capacity() * size_of::<(i64, u32)>()
     }
 }
 
@@ -189,7 +209,7 @@ impl Default for Values {
     }
 }
 
-/// Column names, for [`Values::intern_rows`].
+/// Column names or the length of a list, for [`Values::intern_rows`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ShapeId(u32);
 
@@ -203,10 +223,22 @@ impl Values {
         }
     }
 
+    /// Whether a value was written like this, without a copy of it.
+    pub fn is_original(&self, value: ValueId, datum: &Datum) -> bool {
+        match value.place() {
+            Place::Int(int) => *datum == Datum::Int(int),
+            Place::Table(index) => self.table.originals[index] == *datum,
+            Place::Row(number) => self.rows.is_datum(number, datum),
+        }
+    }
+
     /// The names and numbers of a value that is a row of integers.
     pub fn row(&self, value: ValueId) -> Option<(&[Datum], &[i64])> {
         match value.place() {
-            Place::Row(number) => Some(self.rows.row(number)),
+            Place::Row(number) => match self.rows.row(number) {
+                (Shape::Columns(names), cells) => Some((names, cells)),
+                (Shape::List(_), _) => None,
+            },
             Place::Int(_) | Place::Table(_) => None,
         }
     }
@@ -217,14 +249,20 @@ impl Values {
             Datum::Row(columns) => Some(columns.iter().map(|(name, _)| name).collect()),
             _ => None,
         });
-        self.rows.shapes().map(|names| names.iter().collect()).chain(other_rows)
+        let flat_rows = self.rows.shapes().iter().filter_map(|shape| match shape {
+            Shape::Columns(names) => Some(names.iter().collect()),
+            Shape::List(_) => None,
+        });
+        flat_rows.chain(other_rows)
     }
 
     /// The id of a value that was seen.
     pub fn get(&self, datum: &Datum) -> Option<ValueId> {
         match datum {
             Datum::Int(int) if ValueId::of_small_int(*int).is_some() => ValueId::of_small_int(*int),
-            Datum::Row(_) if let Some(number) = self.rows.get(datum) => Some(ValueId::of_row(number)),
+            Datum::Row(_) | Datum::List(_) if let Some(number) = self.rows.get(datum) => {
+                Some(ValueId::of_row(number))
+            }
             _ => self.table.get(datum).map(ValueId::of_table),
         }
     }
@@ -239,7 +277,7 @@ impl Values {
     pub fn intern(&mut self, datum: Datum) -> ValueId {
         match datum {
             Datum::Int(int) => self.intern_int(int),
-            Datum::Row(_) => {
+            Datum::Row(_) | Datum::List(_) => {
                 let known = if self.rows.is_full(flat::MAX_COLUMNS) {
                     self.rows.get(&datum)
                 } else {
@@ -253,7 +291,16 @@ impl Values {
 
     /// The id of column names, if rows of integers with them can be interned as such: they are sorted and not too many.
     pub fn shape(&mut self, names: &[Datum]) -> Option<ShapeId> {
-        self.rows.shape(names).filter(|_| !self.rows.is_full(flat::MAX_COLUMNS)).map(ShapeId)
+        self.shape_id(&Shape::Columns(names.into()))
+    }
+
+    /// The id of lists of so many integers, if these can be interned by [`Values::intern_rows`].
+    pub fn list_shape(&mut self, length: usize) -> Option<ShapeId> {
+        self.shape_id(&Shape::List(length))
+    }
+
+    fn shape_id(&mut self, shape: &Shape) -> Option<ShapeId> {
+        self.rows.shape(shape).filter(|_| !self.rows.is_full(flat::MAX_COLUMNS)).map(ShapeId)
     }
 
     /// The ids of rows of integers, each with as many cells as the shape has names.
@@ -270,7 +317,8 @@ impl Values {
 
     /// The id here of each row of integers of a part of the recording.
     pub(crate) fn absorb_rows(&mut self, part: &Self) -> Vec<ValueId> {
-        let shapes: Vec<Option<ShapeId>> = part.rows.shapes().map(|names| self.shape(names)).collect();
+        let shapes: Vec<Option<ShapeId>> =
+            part.rows.shapes().iter().map(|shape| self.shape_id(shape)).collect();
         let mut ids = Vec::with_capacity(part.rows.len());
         for number in 0..part.rows.len() as u32 {
             match shapes[part.rows.shape_of(number)] {

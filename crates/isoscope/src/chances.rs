@@ -1,8 +1,11 @@
 //! How much a history could have shown: the pairs of transactions in which an anomaly would have been visible.
 //!
 //! A run without conflicts satisfies every level and says nothing. Pairs are of different sessions and, where there are
-//! times, of transactions that may have overlapped. Pairs on one key are counted by sorting, O(n log n); pairs on two
-//! keys by walking from each reader to the writers of its keys, and only up to a budget.
+//! times, of transactions that may have overlapped. Pairs on one key are counted by sorting, O(n log n). Pairs on two
+//! keys are counted by walking from each reader to the writers of its keys. A few readers tell what that would take.
+//! Beyond a budget, only some readers are looked from (at random, but the same for the same history), and from these at
+//! some writers of each key: the numbers are then estimates with an error. A budget of ten times as many steps took
+//! longer than deciding a level.
 
 use history::{History, KeyId, Outcome, TxnId};
 use index::Index;
@@ -11,23 +14,46 @@ use index::Index;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Chances {
     /// A transaction that reads a key and one that writes it.
-    pub read_conflicts: Option<u64>,
+    pub read_conflicts: u64,
     /// Two transactions that write the same key.
     pub write_conflicts: u64,
     /// Two transactions that both read and write the same key: one update could have been lost.
     pub lost_update: u64,
     /// A transaction that reads two keys and one that writes both: half of a write could have been seen.
-    pub read_skew: Option<u64>,
+    pub read_skew: u64,
     /// Two transactions each of which reads a key that the other writes.
-    pub write_skew: Option<u64>,
+    pub write_skew: u64,
+    /// The errors of what was estimated from a sample; `None` if everything was counted.
+    pub errors: Option<ChanceErrors>,
 }
 
-/// Steps that counting pairs on two keys may take: a second or so.
-const BUDGET: u64 = 5_000_000;
+/// Two standard errors of each estimate: the true number is within them in 95 of 100 samples.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
+pub struct ChanceErrors {
+    /// That of [`Chances::read_conflicts`].
+    pub read_conflicts: u64,
+    /// That of [`Chances::read_skew`].
+    pub read_skew: u64,
+    /// That of [`Chances::write_skew`].
+    pub write_skew: u64,
+}
+
+/// Steps that counting pairs on two keys may take: some hundredths of a second.
+const BUDGET: u64 = 500_000;
+
+/// The readers from which it is estimated what counting takes.
+const PILOT_READERS: usize = 100;
+
+/// In a sample, about so many writers of a key are looked at from each read.
+const WRITERS_OF_SAMPLE: usize = 32;
 
 impl Chances {
     /// Counts.
     pub fn of(history: &History, index: &Index) -> Self {
+        Self::within(history, index, BUDGET)
+    }
+
+    fn within(history: &History, index: &Index, budget: u64) -> Self {
         let mut chances = Self::default();
         let is_update = updates(history, index);
         let (mut writers, mut updaters) = (Vec::new(), Vec::new());
@@ -44,19 +70,28 @@ impl Chances {
             chances.write_conflicts += concurrent_pairs(history, &writers);
             chances.lost_update += concurrent_pairs(history, &updaters);
         }
-        if let Some(crossings) = Crossings::of(history, index) {
-            chances.read_conflicts = Some(crossings.read_conflicts);
-            // Each unordered pair was seen from both of its transactions and keys.
-            chances.read_skew = Some(crossings.read_skew / 2);
-            chances.write_skew = Some(crossings.write_skew / 2);
-        }
+        chances.add_crossings(&Crossings::of(history, index, budget));
         chances
+    }
+
+    fn add_crossings(&mut self, crossings: &Crossings<'_>) {
+        let [conflicts, read_skew, write_skew] = crossings.estimates();
+        self.read_conflicts = conflicts.0;
+        // Each pair on two keys was seen twice: from both of its keys, or from both of its transactions.
+        self.read_skew = read_skew.0 / 2;
+        self.write_skew = write_skew.0 / 2;
+        let errors = ChanceErrors {
+            read_conflicts: conflicts.1,
+            read_skew: read_skew.1 / 2,
+            write_skew: write_skew.1 / 2,
+        };
+        self.errors = (!crossings.is_complete()).then_some(errors);
     }
 
     /// Whether no transaction met another one: whatever the database did, isolation could not have been violated
     /// between clients.
     pub fn is_without_conflicts(&self) -> bool {
-        self.read_conflicts == Some(0) && self.write_conflicts == 0
+        self.errors.is_none() && self.read_conflicts == 0 && self.write_conflicts == 0
     }
 }
 
@@ -93,66 +128,151 @@ fn concurrent_pairs(history: &History, txns: &[TxnId]) -> u64 {
     pairs(txns.len() as u64).saturating_sub(txns.iter().map(apart).sum())
 }
 
-fn may_overlap(history: &History, left: TxnId, right: TxnId) -> bool {
-    let (a, b) = (history.times(left), history.times(right));
-    let before = |end: Option<i64>, start: Option<i64>| matches!((end, start), (Some(end), Some(start)) if end < start);
-    history.session_of(left) != history.session_of(right)
-        && !before(a.end(), b.start())
-        && !before(b.end(), a.start())
+/// The committed writers of a key by the time of their ends.
+struct Writers {
+    txns: Vec<TxnId>,
+    ends: Vec<i64>,
+    /// For each writer the earliest start of it and those after it.
+    earliest_starts: Vec<i64>,
 }
 
-/// The steps that walking from each reader to the writers of its keys takes at least: too many are given up before the
-/// first.
-fn least_steps(history: &History, index: &Index) -> u64 {
-    let is_committed = |read: &&index::ExternalRead| history.outcome(read.txn) == Outcome::Committed;
-    let committed = index.reads().iter().filter(is_committed);
-    committed.map(|read| index.writes_to(read.key).len() as u64).sum()
+impl Writers {
+    fn of(history: &History, index: &Index, key: KeyId) -> Self {
+        let writers = index.writes_to(key).iter().map(|&write| index.writer(write));
+        let committed = writers.filter(|&txn| history.outcome(txn) == Outcome::Committed);
+        let mut by_end: Vec<(i64, TxnId)> = committed.map(|txn| (span(history, txn).1, txn)).collect();
+        by_end.sort_unstable();
+        let mut earliest = i64::MAX;
+        let mut earliest_starts: Vec<i64> = by_end
+            .iter()
+            .rev()
+            .map(|&(_, txn)| {
+                earliest = earliest.min(span(history, txn).0);
+                earliest
+            })
+            .collect();
+        earliest_starts.reverse();
+        let (ends, txns) = by_end.into_iter().unzip();
+        Self { txns, ends, earliest_starts }
+    }
+
+    /// The writers that may overlap a span; some of them begin after it.
+    fn near(&self, (start, end): (i64, i64)) -> &[TxnId] {
+        let first = self.ends.partition_point(|&other| other < start);
+        let after = self.earliest_starts.partition_point(|&other| other <= end);
+        &self.txns[first..after.max(first)]
+    }
+}
+
+/// From when to when a transaction may have run.
+fn span(history: &History, txn: TxnId) -> (i64, i64) {
+    let times = history.times(txn);
+    (times.start().unwrap_or(i64::MIN), times.end().unwrap_or(i64::MAX))
+}
+
+/// A sum over a sample.
+#[derive(Default)]
+struct Sum {
+    sum: u64,
+    squares: f64,
+}
+
+impl Sum {
+    fn add(&mut self, number: u64) {
+        self.sum += number;
+        self.squares += (number as f64).powi(2);
+    }
+
+    /// The sum over all, of which `seen` are the sample, and two standard errors.
+    fn scaled(&self, seen: usize, all: usize) -> (u64, u64) {
+        let (seen, all) = (seen as f64, all as f64);
+        let mean = self.sum as f64 / seen.max(1.0);
+        let variance = (self.squares - seen * mean * mean).max(0.0) / (seen - 1.0).max(1.0);
+        let error = 2.0 * all * (variance / seen.max(1.0)).sqrt();
+        ((mean * all).round() as u64, error.ceil() as u64)
+    }
 }
 
 /// Counts pairs on two keys.
 struct Crossings<'h> {
     history: &'h History,
     index: &'h Index,
+    /// The writers of the keys that were looked at.
+    writers: Vec<Option<Box<Writers>>>,
     /// For each key the last reader that was looked from, and the last that also writes it.
     read_by: Vec<u32>,
     written_by: Vec<u32>,
-    read_conflicts: u64,
-    read_skew: u64,
-    write_skew: u64,
+    /// How many committed transactions there are, and from how many was looked.
+    all: usize,
+    seen: usize,
+    /// Whether only some writers of a key are looked at.
+    is_sample: bool,
+    /// What the current reader adds: read conflicts, read skews and write skews.
+    of_reader: [u64; 3],
+    sums: [Sum; 3],
     steps: u64,
+    /// The steps that looking at all writers would have taken.
+    whole_steps: u64,
+    random: u64,
 }
 
 impl<'h> Crossings<'h> {
-    /// `None` if there is too much to count.
-    fn of(history: &'h History, index: &'h Index) -> Option<Self> {
-        if least_steps(history, index) > BUDGET {
-            return None;
-        }
+    /// Looks from all readers, or from a sample if that exceeds the budget.
+    fn of(history: &'h History, index: &'h Index, budget: u64) -> Self {
+        let is_committed = |&txn: &TxnId| history.outcome(txn) == Outcome::Committed;
+        let readers: Vec<TxnId> = history.txns().filter(is_committed).collect();
+        let mut pilot = Self::new(history, index, readers.len(), true);
+        pilot.look_from_some(&mut readers.clone(), PILOT_READERS, budget);
+        let estimate = pilot.whole_steps as u128 * readers.len() as u128 / (pilot.seen as u128).max(1);
+        let is_sample = estimate > u128::from(budget);
+        let mut crossings = Self::new(history, index, readers.len(), is_sample);
+        crossings.look_from_some(&mut { readers }, usize::MAX, if is_sample { budget } else { u64::MAX });
+        crossings
+    }
+
+    fn new(history: &'h History, index: &'h Index, all: usize, is_sample: bool) -> Self {
         let keys = history.keys().len();
-        let mut crossings = Self {
+        Self {
             history,
             index,
+            writers: (0..keys).map(|_| None).collect(),
             read_by: vec![u32::MAX; keys],
             written_by: vec![u32::MAX; keys],
-            read_conflicts: 0,
-            read_skew: 0,
-            write_skew: 0,
+            all,
+            seen: 0,
+            is_sample,
+            of_reader: [0; 3],
+            sums: Default::default(),
             steps: 0,
-        };
-        for txn in history.txns() {
-            crossings.look_from(txn);
-            if crossings.steps > BUDGET {
-                return None;
-            }
+            whole_steps: 0,
+            random: 0,
         }
-        Some(crossings)
+    }
+
+    /// Looks from so many of the readers in a random order, until the budget is spent. A sample needs some readers,
+    /// whatever they take.
+    fn look_from_some(&mut self, readers: &mut [TxnId], most: usize, budget: u64) {
+        const LEAST: usize = 30;
+        while self.seen < readers.len().min(most) && (self.steps <= budget || self.seen < LEAST) {
+            let left = (readers.len() - self.seen) as u64;
+            let chosen = self.seen + (random(&mut self.random) % left) as usize;
+            readers.swap(self.seen, chosen);
+            self.look_from(readers[self.seen]);
+            self.seen += 1;
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        !self.is_sample
+    }
+
+    /// The read conflicts, read skews and write skews of all readers, each with its error.
+    fn estimates(&self) -> [(u64, u64); 3] {
+        [0, 1, 2].map(|place| self.sums[place].scaled(self.seen, self.all))
     }
 
     fn look_from(&mut self, reader: TxnId) {
-        let index = self.index;
-        if self.history.outcome(reader) != Outcome::Committed {
-            return;
-        }
+        let (history, index) = (self.history, self.index);
         let reads = &index.reads()[index.reads_of(reader)];
         for read in reads {
             self.read_by[read.key.index()] = reader.0;
@@ -160,34 +280,56 @@ impl<'h> Crossings<'h> {
         for write in &index.writes()[index.writes_of(reader)] {
             self.written_by[write.key.index()] = reader.0;
         }
+        self.of_reader = [0; 3];
         for read in reads {
-            for &write in index.writes_to(read.key) {
-                self.look_at(reader, read.key, index.writes()[write as usize].txn);
+            let writers = self.writers[read.key.index()].take();
+            let writers = writers.unwrap_or_else(|| {
+                self.steps += index.writes_to(read.key).len() as u64;
+                Box::new(Writers::of(history, index, read.key))
+            });
+            let near = writers.near(span(history, reader));
+            let stride = if self.is_sample { near.len().div_ceil(WRITERS_OF_SAMPLE).max(1) } else { 1 };
+            let first = (random(&mut self.random) % stride as u64) as usize;
+            let before = self.steps;
+            for &writer in near.iter().skip(first).step_by(stride) {
+                self.look_at(reader, read.key, writer, stride as u64);
             }
-            if self.steps > BUDGET {
-                return;
-            }
+            self.whole_steps += (self.steps - before) * stride as u64;
+            self.writers[read.key.index()] = Some(writers);
+        }
+        for (sum, number) in self.sums.iter_mut().zip(self.of_reader) {
+            sum.add(number);
         }
     }
 
-    fn look_at(&mut self, reader: TxnId, key: KeyId, writer: TxnId) {
+    /// Looks at a writer that stands for so many.
+    fn look_at(&mut self, reader: TxnId, key: KeyId, writer: TxnId, weight: u64) {
+        let (history, index) = (self.history, self.index);
         self.steps += 1;
-        if self.history.outcome(writer) != Outcome::Committed || !may_overlap(self.history, reader, writer) {
+        let is_later = span(history, writer).0 > span(history, reader).1;
+        if is_later || history.session_of(reader) == history.session_of(writer) {
             return;
         }
-        self.read_conflicts += 1;
-        let index = self.index;
-        for write in &index.writes()[index.writes_of(writer)] {
-            self.steps += 1;
-            let is_other_key_read = write.key != key && self.read_by[write.key.index()] == reader.0;
-            self.read_skew += u64::from(is_other_key_read);
-        }
-        for read in &index.reads()[index.reads_of(writer)] {
-            self.steps += 1;
-            let is_other_key_written = read.key != key && self.written_by[read.key.index()] == reader.0;
-            self.write_skew += u64::from(is_other_key_written);
-        }
+        self.of_reader[0] += weight;
+        let (writes, reads) = (index.writes_of(writer), index.reads_of(writer));
+        self.steps += (writes.len() + reads.len()) as u64;
+        let is_other_key_read =
+            |write: &&index::FinalWrite| write.key != key && self.read_by[write.key.index()] == reader.0;
+        let is_other_key_written =
+            |read: &&index::ExternalRead| read.key != key && self.written_by[read.key.index()] == reader.0;
+        let read_skews = index.writes()[writes].iter().filter(is_other_key_read).count();
+        let write_skews = index.reads()[reads].iter().filter(is_other_key_written).count();
+        self.of_reader[1] += weight * read_skews as u64;
+        self.of_reader[2] += weight * write_skews as u64;
     }
+}
+
+/// The next number of Steele's and Vigna's SplitMix64.
+fn random(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ (mixed >> 31)
 }
 
 #[cfg(test)]
@@ -202,22 +344,77 @@ mod tests {
     #[test]
     fn each_pair_is_counted_once() {
         let skew = chances("a: r(x)=0 w(y)=1\nb: r(y)=0 w(x)=1\n");
-        assert_eq!(skew.write_skew, Some(1));
-        assert_eq!((skew.write_conflicts, skew.lost_update, skew.read_skew), (0, 0, Some(0)));
+        assert_eq!(skew.write_skew, 1);
+        assert_eq!((skew.write_conflicts, skew.lost_update, skew.read_skew), (0, 0, 0));
         let lost = chances("a: r(x)=0 w(x)=1\nb: r(x)=0 w(x)=2\nc: w(x)=3\n");
         assert_eq!((lost.write_conflicts, lost.lost_update), (3, 1));
         let fractured = chances("a: w(x)=1 w(y)=1\nb: r(x)=1 r(y)=0\n");
-        assert_eq!(fractured.read_skew, Some(1));
+        assert_eq!(fractured.read_skew, 1);
     }
 
     #[test]
     fn transactions_of_one_session_are_no_pair() {
         let none = chances("a: {r(x)=0 w(x)=1} {r(x)=1 w(x)=2}\n");
-        let zero = Some(0);
-        let expected =
-            Chances { read_conflicts: zero, read_skew: zero, write_skew: zero, ..Chances::default() };
-        assert_eq!(none, expected);
+        assert_eq!(none, Chances::default());
         assert!(none.is_without_conflicts());
         assert!(!chances("a: w(x)=1\nb: r(x)=1\n").is_without_conflicts());
+    }
+
+    /// Pairs counted from all pairs of transactions, whatever that takes.
+    fn all_pairs(history: &History, index: &Index) -> [u64; 3] {
+        let (mut conflicts, mut read_skew, mut write_skew) = (0, 0, 0);
+        let committed: Vec<TxnId> =
+            history.txns().filter(|&txn| history.outcome(txn) == Outcome::Committed).collect();
+        for (&left, &right) in
+            committed.iter().flat_map(|left| committed.iter().map(move |right| (left, right)))
+        {
+            let (a, b) = (span(history, left), span(history, right));
+            if history.session_of(left) == history.session_of(right) || a.1 < b.0 || b.1 < a.0 {
+                continue;
+            }
+            let common = |reader: TxnId, writer: TxnId| -> Vec<KeyId> {
+                let written =
+                    |key| index.writes()[index.writes_of(writer)].iter().any(|write| write.key == key);
+                let reads = index.reads()[index.reads_of(reader)].iter().map(|read| read.key);
+                reads.filter(|&key| written(key)).collect()
+            };
+            let (there, back) = (common(left, right), common(right, left));
+            conflicts += there.len() as u64;
+            read_skew += (there.len() * there.len().saturating_sub(1)) as u64;
+            write_skew +=
+                there.iter().flat_map(|key| back.iter().filter(move |other| *other != key)).count() as u64;
+        }
+        [conflicts, read_skew / 2, write_skew / 2]
+    }
+
+    /// A generated history of 600 transactions, with times or without.
+    fn busy(has_times: bool) -> History {
+        let base = drive::simulate::Config::default();
+        let config = drive::simulate::Config { transactions: 600, keys: 60, record_times: has_times, ..base };
+        drive::simulate::generate(&config).unwrap()
+    }
+
+    #[test]
+    fn a_sample_comes_near_to_all_pairs() {
+        for has_times in [true, false] {
+            let history = busy(has_times);
+            let index = Index::of(&history);
+            let [conflicts, read_skew, write_skew] = all_pairs(&history, &index);
+            let whole = Chances::within(&history, &index, u64::MAX);
+            assert_eq!(
+                [whole.read_conflicts, whole.read_skew, whole.write_skew],
+                [conflicts, read_skew, write_skew]
+            );
+            assert_eq!(whole.errors, None);
+            let part = Chances::within(&history, &index, 1000);
+            let errors = part.errors.expect("a budget of 1,000 steps is too small for all");
+            // Two standard errors are exceeded now and then, four hardly ever.
+            assert!(
+                part.read_conflicts.abs_diff(conflicts) <= 2 * errors.read_conflicts,
+                "{part:?} {conflicts}"
+            );
+            assert!(part.read_skew.abs_diff(read_skew) <= 2 * errors.read_skew, "{part:?} {read_skew}");
+            assert!(part.write_skew.abs_diff(write_skew) <= 2 * errors.write_skew, "{part:?} {write_skew}");
+        }
     }
 }

@@ -33,6 +33,7 @@ pub struct Check<'h> {
     certify: bool,
     skews: bool,
     first: Vec<LevelId>,
+    is_own_first: bool,
 }
 
 /// The answers to a [`Check`].
@@ -59,6 +60,7 @@ impl<'h> Check<'h> {
             certify: true,
             skews: true,
             first: Vec::new(),
+            is_own_first: false,
         }
     }
 
@@ -126,6 +128,11 @@ impl<'h> Check<'h> {
         Self { first: levels.into_iter().collect(), ..self }
     }
 
+    /// Decides levels that are given by their text right after those of [`Check::first`], and not after all others.
+    pub fn own_first(self, is_own_first: bool) -> Self {
+        Self { is_own_first, ..self }
+    }
+
     /// Decides.
     ///
     /// # Errors
@@ -149,20 +156,18 @@ impl<'h> Check<'h> {
         let question = self.question(index, &turns);
         let is_asked = |level: &LevelId| choice.engine.contains(level) || choice.weak.contains(level);
         let first = question.ask_first(self.first.iter().copied().filter(is_asked))?;
+        let own_first = match self.is_own_first {
+            true => decide_own(&question, &choice.own, &first)?,
+            false => Vec::new(),
+        };
         let mut answers = question.ask(&choice.engine, &choice.weak, &first)?;
         if self.skews {
             add_skews(&question, &mut answers)?;
         }
-        for level in &choice.own {
-            question.monitor.stage(&format!("checking {}", level.name));
-            let known: Vec<&Answer> = answers.iter().collect();
-            let name = AskedLevel::Own(level.name.clone());
-            let answer = match text::consequence(level, &name, &known) {
-                Some(answer) => answer,
-                None => text::decide(&question, level, name, &known)?,
-            };
-            question.monitor.answered(&answer);
-            answers.push(answer);
+        match own_first.iter().any(|answer| answer.decision.is_undecided()) || !self.is_own_first {
+            // The answers for the other levels may help.
+            true => answers.extend(decide_own(&question, &choice.own, &answers)?),
+            false => answers.extend(own_first),
         }
         Ok(Report { answers, not_asked: choice.not_asked })
     }
@@ -315,6 +320,7 @@ impl<'h> Check<'h> {
             certify: self.certify,
             skews: false,
             first: Vec::new(),
+            is_own_first: false,
         }
     }
 
@@ -322,6 +328,27 @@ impl<'h> Check<'h> {
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of(self.history)
     }
+}
+
+/// Answers for levels that are given by their text; `known` are answers for other levels.
+fn decide_own(
+    question: &Question<'_>,
+    levels: &[spec::Level],
+    known: &[Answer],
+) -> Result<Vec<Answer>, Error> {
+    let mut answers = Vec::new();
+    for level in levels {
+        question.monitor.stage(&format!("checking {}", level.name));
+        let there: Vec<&Answer> = known.iter().chain(&answers).collect();
+        let name = AskedLevel::Own(level.name.clone());
+        let answer = match text::consequence(level, &name, &there) {
+            Some(answer) => answer,
+            None => text::decide(question, level, name, &there)?,
+        };
+        question.monitor.answered(&answer);
+        answers.push(answer);
+    }
+    Ok(answers)
 }
 
 /// Finds out how the answers depend on the clocks, for those that no other answer makes uninteresting.

@@ -79,7 +79,7 @@ pub use answer::{Answer, AskedLevel, Decision, Obstacle};
 pub use asked::{Asked, NotAsked};
 pub use assertion::assert_isolation;
 pub use certify;
-pub use chances::Chances;
+pub use chances::{ChanceErrors, Chances};
 pub use check::{Check, Report};
 pub use elle::{ElleAnswer, ElleQuestion, asked_of};
 pub use error::{Error, Refused};

@@ -12,7 +12,7 @@
 //!
 //! A round is one evaluation. 1,000 transactions of `blindw-pred` on PostgreSQL have some hundred thousand such reads.
 
-use certify::text::facts::Facts;
+use certify::text::facts::{Facts, INITIAL};
 use certify::text::judge::{Hit, Judge, Witness};
 use certify::text::plan::Plan;
 
@@ -143,6 +143,10 @@ fn order_of_single_sources(
 
 /// The possible source of a read that stands first in the order, from a place on.
 fn earliest(facts: &Facts, witness: &Witness, read: usize, least: u32) -> Option<u32> {
+    // Nothing stands before the initial state, which most rows that did not match may have held.
+    if least == 0 && facts.candidates(read).first() == Some(&INITIAL) {
+        return Some(INITIAL);
+    }
     let is_there = |&node: &u32| witness.has(node) && witness.position[node as usize] >= least;
     let candidates = facts.candidates(read).iter().copied().filter(is_there);
     candidates.min_by_key(|&node| witness.position[node as usize])

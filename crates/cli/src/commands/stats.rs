@@ -272,11 +272,15 @@ fn write_chances(subject: &Subject, chances: &Chances, out: &mut Screen<'_>) -> 
         false => "pairs of transactions of different sessions",
     };
     heading(out, &format!("what it could have shown ({overlapping})"))?;
-    let counted = |number: Option<u64>| number.map_or("too many".to_owned(), |number| count(number as usize));
-    row(out, "writes of the same key", &count(chances.write_conflicts as usize))?;
-    row(out, "lost update", &count(chances.lost_update as usize))?;
-    row(out, "read skew", &counted(chances.read_skew))?;
-    row(out, "write skew", &counted(chances.write_skew))
+    let errors = chances.errors.unwrap_or_default();
+    row(out, "writes of the same key", &power::number(chances.write_conflicts, 0))?;
+    row(out, "lost update", &power::number(chances.lost_update, 0))?;
+    row(out, "read skew", &power::number(chances.read_skew, errors.read_skew))?;
+    row(out, "write skew", &power::number(chances.write_skew, errors.write_skew))?;
+    match chances.errors {
+        Some(_) => writeln!(out, "    (± two standard errors of an estimate from a sample)"),
+        None => Ok(()),
+    }
 }
 
 fn write_findings(subject: &Subject, index: &Index, style: Style, out: &mut Screen<'_>) -> io::Result<()> {

@@ -45,7 +45,7 @@ impl Renumbering {
     }
 
     fn kept_value(&self, value: ValueId) -> ValueId {
-        match value.is_row() {
+        match value.is_flat() {
             true => self.rows[value.table_place()],
             false => self.table[value.table_place()],
         }

@@ -119,13 +119,13 @@ impl<'h> Runner<'h> {
 
     /// Whether a predicate of a transaction matches a key that held this, or what the transaction itself wrote to it.
     fn may_match(&self, txn: TxnId, key: KeyId, content: &Content) -> bool {
-        let mut held = content.clone();
+        let mut held = Cow::Borrowed(content);
         self.history.ops(txn).any(|(id, op)| {
             let is_match = is_by_predicate(&op) && self.matches(id, key, &held);
             if op.key() == Some(key)
                 && let Some(left) = left_by(self.history, &op)
             {
-                held = left;
+                held = Cow::Owned(left);
             }
             is_match
         })
@@ -183,7 +183,7 @@ impl<'h> Runner<'h> {
         let returned = || self.returned.get(&(id, key));
         match op {
             Op::Read { key: read, value: Some(value) } if *read == key => {
-                held.datum == self.history.values().original(*value)
+                self.history.values().is_original(*value, &held.datum)
             }
             Op::RangeRead(range) if range.rows.is_some() && range.contains(self.key(key)) => {
                 returned().map_or(held.is_dead, |row| self.is_row(held, row))
@@ -202,7 +202,7 @@ impl<'h> Runner<'h> {
     }
 
     fn is_row(&self, held: &Content, row: &Row) -> bool {
-        held.is_dead == row.is_dead && held.datum == self.history.values().original(row.value)
+        held.is_dead == row.is_dead && self.history.values().is_original(row.value, &held.datum)
     }
 }
 

@@ -178,6 +178,9 @@ impl<'o> RunAnswer<'o> {
             "headline": checked.as_ref().map(|checked| checked.report().sentence()),
             "check_failed": failure.as_ref().map(ToString::to_string),
             "check_ms": checked.as_ref().map(|checked| units::milliseconds(checked.time)),
+            "check_processor_ms":
+                checked.as_ref().and_then(|checked| checked.processor_time).map(units::milliseconds),
+            "judged_ms": checked.as_ref().and_then(|checked| checked.judged_time).map(units::milliseconds),
         }))
     }
 }

@@ -9,10 +9,13 @@ use std::time::{Duration, Instant};
 
 use ::run::options::Options;
 use ::run::promises::Promise;
+use formats::{Input, ReadOptions};
 use index::Index;
-use isoscope::{Answer, Asked, AskedLevel, Check, Decision, LevelId, Limits, Monitor, NotAsked, Witness};
+use isoscope::{
+    Answer, Asked, AskedLevel, Check, Decision, LevelId, Limits, Monitor, NotAsked, Witness, limits,
+};
 
-use crate::args::{InputArguments, LimitArguments, ReadingArguments};
+use crate::args::{LimitArguments, ReadingArguments, processors};
 use crate::exit::{Exit, Failure};
 use crate::load::Subject;
 use crate::progress::{Progress, Watched};
@@ -36,6 +39,10 @@ pub struct Checked {
     pub judged: Vec<Judged>,
     /// How long reading and deciding took.
     pub time: Duration,
+    /// How long it took until the promised level was decided.
+    pub judged_time: Option<Duration>,
+    /// What the processors spent on reading and deciding.
+    pub processor_time: Option<Duration>,
 }
 
 /// A level that the run is judged by.
@@ -93,7 +100,7 @@ impl Checked {
 
 /// Reads the history and decides.
 pub fn check(file: &Path, question: &Question<'_>, progress: &Progress) -> Result<Checked, Failure> {
-    let started = Instant::now();
+    let (started, spent) = (Instant::now(), limits::processor_time());
     let limits = question.limits.start()?;
     progress.set("reading the history");
     let late = |limit| {
@@ -103,7 +110,8 @@ pub fn check(file: &Path, question: &Question<'_>, progress: &Progress) -> Resul
         Err(Failure::Limit(format!("{sentence} while {stage}; the recording is in {file}")))
     };
     let checked = watched(&limits, late, |_| decide(file, question, &limits, progress))?;
-    Ok(Checked { time: started.elapsed(), ..checked })
+    let processor_time = limits::processor_time().zip(spent).map(|(end, start)| end.saturating_sub(start));
+    Ok(Checked { time: started.elapsed(), processor_time, ..checked })
 }
 
 fn decide(
@@ -112,19 +120,22 @@ fn decide(
     limits: &Limits,
     progress: &Progress,
 ) -> Result<Checked, Failure> {
+    let threads = processors();
     let reading = ReadingArguments { format: None, initial_transaction: false, input_limit: None };
-    let subject = Subject::read(&InputArguments { history: file.to_owned(), reading }, limits)?;
-    let index = Index::of(&subject.history);
+    let options = ReadOptions { threads, ..reading.options(limits.memory()) };
+    let subject = Subject::read_as(Input::Path(file.to_owned()), options, limits)?;
+    let index = isoscope::with_threads(threads, || Index::of(&subject.history));
     let watched = Watched::new(limits, progress);
     let first = question.first();
-    let text = question.promise.and_then(|promise| promise.text);
-    let monitor = Shares::of_run(&watched, &first, text, question.time_for_others());
+    let monitor = Shares::of_run(&watched, &first, question.judged_name(), question.time_for_others());
     let check = Check::new(&subject.history)
         .index(&index)
         .levels(question.asked()?)
         .monitor(&monitor)
         .seed(question.options.shape.seed)
         .first(first.iter().copied())
+        .own_first(question.judged_name().is_some())
+        .threads(threads)
         .skews(false);
     let decided = interrupt::while_deciding(|| {
         let report = check.run()?;
@@ -141,6 +152,8 @@ fn decide(
         witnesses,
         database: question.database.clone(),
         time: Duration::ZERO,
+        processor_time: None,
+        judged_time: monitor.judged_at(),
         subject,
     })
 }
@@ -170,6 +183,11 @@ impl Question<'_> {
         self.promise.filter(|_| self.options.levels.is_empty()).map(|promise| promise.level)
     }
 
+    /// The name of the promised level, which may be given by its text, unless the user named levels.
+    fn judged_name(&self) -> Option<&'static str> {
+        self.promise.filter(|_| self.options.levels.is_empty()).map(|promise| promise.name())
+    }
+
     /// The levels that the run is judged by, with their verdicts: those that the user named, or the promised one.
     fn judged(&self, answers: &[Answer]) -> Vec<Judged> {
         let is_judged = |answer: &&Answer| {
@@ -189,9 +207,10 @@ impl Question<'_> {
 }
 
 /// Somewhat less than the run took: levels end a moment after their time is over, and checking is to take no longer than
-/// the run.
+/// the run. A run of less than a second counts as one of a second.
 fn less_than(run_time: Duration) -> Duration {
-    run_time * 4 / 5
+    const SHORTEST: Duration = Duration::from_secs(1);
+    run_time.max(SHORTEST) * 4 / 5
 }
 
 #[cfg(test)]
@@ -201,5 +220,6 @@ mod tests {
     #[test]
     fn the_other_levels_leave_time_to_end() {
         assert_eq!(less_than(Duration::from_secs(10)), Duration::from_secs(8));
+        assert_eq!(less_than(Duration::from_millis(10)), Duration::from_millis(800));
     }
 }

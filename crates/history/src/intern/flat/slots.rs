@@ -1,6 +1,6 @@
 //! A hash table of numbers, each slot of which can be fetched before it is needed.
 //!
-//! Linear probing in a power of two; a slot is the hash and the number. The place of a hash is its upper bits, so a table
+//! Linear probing in a power of two, at most half of it full; a slot is the hash and the number. The place of a hash is its upper bits, so a table
 //! twice as large has everything in the same order, and growing writes memory in order. A table from a library would
 //! do but for one thing: it cannot be asked to bring a slot near without waiting for it, and that was half the time of
 //! reading a million rows.
@@ -17,7 +17,7 @@ pub(super) struct Slots {
 impl Slots {
     /// Makes room for more numbers.
     pub fn reserve(&mut self, more: usize) {
-        while (self.count + more) * 4 > self.slots.len() * 3 {
+        while (self.count + more) * 2 > self.slots.len() {
             self.grow();
         }
     }
