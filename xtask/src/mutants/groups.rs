@@ -62,6 +62,7 @@ pub const ENGINE: Group = Group {
         ("verify", "unordered"),
         ("verify", "versions"),
         ("verify", "few_values"),
+        ("verify", "alone"),
         ("verify", "oracle"),
         ("verify", "corpus"),
         ("verify", "rows"),
