@@ -43,7 +43,11 @@ The project's chores.
   cargo xtask fuzz [TARGET ...]       the fuzz targets with AddressSanitizer, where a nightly toolchain is
       --executions N                    inputs for each target (1,000,000 unless told)
       --seconds S                       or until so many seconds have passed for each
-  cargo xtask mutants [--only N,N]    small errors in the engine, one after the other: do the tests notice?
+  cargo xtask mutants engine|checker  small errors in the engine or the checker, one after the other: do tests notice?
+      --only N,N-N                      some of them
+      --histories N                     for each test of many histories
+      --quick                           the first two test programs only
+      --list                            instead: show them
   cargo xtask package                 the crates as packages, and programs that use them
   cargo xtask licences                only the licence check
   cargo xtask browser                 headless Chromium and axe-core, for the tests of the HTML report

@@ -1,57 +1,38 @@
-//! `cargo xtask mutants`: are the tests able to notice an error in the engine?
+//! `cargo xtask mutants`: are the tests able to notice an error in the engine, or in the checker?
 //!
-//! A mutant is the program with one small error: a condition that is negated, or a call that is left out. Building one
-//! program for each would take hours, so all mutants are built at once, as switches in a copy of the sources, and the
-//! variable `ISOSCOPE_MUTANT` selects one when a test program runs. A mutant is *killed* if a test fails or does not end
-//! in time; a mutant that survives is shown with its place, to be read: it only makes the engine slower, changes nothing,
-//! or shows that a test is missing.
+//! A mutant is the program with one small error: a condition that is negated, or a call that is left out; in the checker
+//! also a part of a condition or a check that is left out, or a bound that is moved. Building one program for each would
+//! take hours, so all mutants of a group are built at once, as switches in a copy of the sources, and the variable
+//! `ISOSCOPE_MUTANT` selects one when a test program runs. A mutant is *killed* if a test fails or does not end in time; a
+//! mutant that survives is shown with its place, to be read: it only makes the engine slower, changes nothing, or shows
+//! that a test is missing.
 //!
-//! The sources are changed line by line, without a parser: what does not look like one of the patterns below is left
-//! alone. `docs/trust.md` has the results.
+//! A line that does not compile with its switches stays as it is. `docs/mutants.md` has the results.
 
+mod groups;
+mod switches;
+
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::run::{Done, cargo, expect_success, output_of, root, target};
+use crate::run::{Done, cargo, expect_success, output_of, root, shown, target};
+use groups::{CHECKER, ENGINE, Group, SLOW_TESTS};
+use switches::{Around, mutate_line};
 
-/// The crates that are changed, and the files of them unless others are named.
-const CRATES: [(&str, &[&str]); 3] = [
-    (
-        "verify",
-        &[
-            "saturate.rs",
-            "saturate/simple.rs",
-            "saturate/open.rs",
-            "saturate/follow.rs",
-            "saturate/pass.rs",
-            "windows.rs",
-            "windows/key.rs",
-            "known.rs",
-            "matrix.rs",
-            "choices.rs",
-            "refute.rs",
-            "versions.rs",
-        ],
-    ),
-    (
-        "solve",
-        &["analyze.rs", "choices.rs", "clauses.rs", "propagate.rs", "search.rs", "solver.rs", "theory.rs"],
-    ),
-    ("order", &["incremental.rs", "reach.rs", "topological.rs", "components.rs"]),
-];
-
-/// How many histories the tests of many histories try for each mutant.
-const HISTORIES: &str = "200";
-/// A test program hangs if it takes this many times as long as without a mutant, and some seconds more.
+/// A test program hangs if it uses this many times the processor time that it uses without a mutant, and some seconds
+/// more.
 const TIMES_LONGER: u32 = 8;
 const MORE_TIME: Duration = Duration::from_secs(4);
+/// A program that waits hangs after so many times its limit.
+const WAITING: u32 = 100;
 /// How long it may take without a mutant.
 const TIME_LIMIT: Duration = Duration::from_secs(300);
 
-/// Tests that take as long as all others together: with them all mutants take hours.
-const SLOW_TESTS: [&str; 2] = ["every_small_history", "recordings_of_the_manifest"];
+const USAGE: &str =
+    "usage: cargo xtask mutants engine|checker [--only N,N-N...] [--histories N] [--list] [--quick]";
 
 /// The switch, added to each crate that is changed.
 const SWITCH: &str = r#"
@@ -74,242 +55,271 @@ mod mutants {
 
 /// A change of one line.
 struct Mutant {
+    number: usize,
     file: String,
     line: usize,
     text: String,
     what: &'static str,
 }
 
-/// Makes the mutants, runs the tests on each and says which survive. `--only N,N` runs some of them.
-pub fn run(words: &[&str]) -> Done {
-    let only: Option<Vec<usize>> = match words {
-        [] => None,
-        ["--only", numbers] => {
-            let number = |text: &str| text.parse().map_err(|_| format!("{text} is no number of a mutant"));
-            Some(numbers.split(',').map(number).collect::<Result<_, _>>()?)
+/// What was asked for.
+struct Asked {
+    group: &'static Group,
+    only: Option<BTreeSet<usize>>,
+    histories: String,
+    /// Whether the mutants are only shown.
+    is_list: bool,
+    /// Whether only the first two test programs run: what they do not kill is to be run again with all.
+    is_quick: bool,
+}
+
+impl Asked {
+    fn of(words: &[&str]) -> Done<Self> {
+        let (&name, mut words) = words.split_first().ok_or(USAGE)?;
+        let group = [&ENGINE, &CHECKER].into_iter().find(|group| group.name == name).ok_or(USAGE)?;
+        let histories = group.histories.to_owned();
+        let mut asked = Self { group, only: None, histories, is_list: false, is_quick: false };
+        while let Some((&word, rest)) = words.split_first() {
+            words = rest;
+            match (word, rest) {
+                ("--list", _) => asked.is_list = true,
+                ("--quick", _) => asked.is_quick = true,
+                ("--only", [numbers, rest @ ..]) => {
+                    asked.only = Some(numbers_of(numbers)?);
+                    words = rest;
+                }
+                ("--histories", [number, rest @ ..]) => {
+                    asked.histories = (*number).to_owned();
+                    words = rest;
+                }
+                _ => return Err(USAGE.into()),
+            }
         }
-        _ => return Err("usage: cargo xtask mutants [--only NUMBER,NUMBER...]".into()),
-    };
-    let folder = target().join("mutants");
+        Ok(asked)
+    }
+}
+
+/// `3,7-9`
+fn numbers_of(text: &str) -> Done<BTreeSet<usize>> {
+    let number = |text: &str| text.parse::<usize>().map_err(|_| format!("{text} is no number of a mutant"));
+    let mut numbers = BTreeSet::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        numbers.extend(number(first)?..=number(last)?);
+    }
+    Ok(numbers)
+}
+
+/// Makes the mutants, runs the tests on each and says which survive.
+pub fn run(words: &[&str]) -> Done {
+    let asked = Asked::of(words)?;
+    let folder = target().join("mutants").join(asked.group.name);
     let tree = folder.join("tree");
-    copy_sources(&tree)?;
-    let mutants = mutate(&tree)?;
-    let programs = build(&tree, &folder.join("build"))?;
+    copy_sources(asked.group, &tree)?;
+    let mutants = mutants_that_compile(asked.group, &tree, &folder.join("build"))?;
+    if asked.is_list {
+        mutants.iter().for_each(|mutant| println!("{}", described(mutant)));
+        return Ok(());
+    }
+    let mut programs = build(asked.group, &tree, &folder.join("build"))?;
+    if asked.is_quick {
+        programs.truncate(2);
+    }
     println!("{} mutants, {} test programs", mutants.len(), programs.len());
     let mut limits = Vec::new();
     for program in &programs {
-        let started = Instant::now();
-        if run_mutant(program, 0, TIME_LIMIT) != End::Passed {
+        let (end, used) = run_mutant(program, 0, &asked.histories, TIME_LIMIT);
+        if end != End::Passed {
             return Err(format!("{} fails without a mutant", program.display()));
         }
-        limits.push(started.elapsed() * TIMES_LONGER + MORE_TIME);
+        println!("{}: {:.1} s", program.display(), used.as_secs_f64());
+        limits.push(used * TIMES_LONGER + MORE_TIME);
     }
     let (mut survivors, mut killed, mut hung) = (0, 0, 0);
-    for (place, mutant) in mutants.iter().enumerate() {
-        let number = place + 1;
-        if only.as_ref().is_some_and(|only| !only.contains(&number)) {
+    for mutant in &mutants {
+        if asked.only.as_ref().is_some_and(|only| !only.contains(&mutant.number)) {
             continue;
         }
-        let ends = programs.iter().zip(&limits).map(|(program, &limit)| run_mutant(program, number, limit));
-        match ends.into_iter().find(|&end| end != End::Passed) {
+        let mut ends = programs
+            .iter()
+            .zip(&limits)
+            .map(|(program, &limit)| run_mutant(program, mutant.number, &asked.histories, limit).0);
+        match ends.find(|&end| end != End::Passed) {
             Some(End::Hung) => hung += 1,
             Some(_) => killed += 1,
             None => {
                 survivors += 1;
-                println!("{number}: {}:{}: {}: {}", mutant.file, mutant.line, mutant.what, mutant.text);
+                println!("{}", described(mutant));
             }
         }
         if (killed + hung + survivors) % 50 == 0 {
-            println!("{killed} killed, {hung} killed by time, {survivors} survived so far");
+            println!("{killed} killed, {hung} killed by time, {survivors} survived, up to {}", mutant.number);
         }
     }
     println!("{killed} killed, {hung} killed by time, {survivors} survived");
     Ok(())
 }
 
-/// Copies what git tracks, so that nothing in the work tree is changed.
-fn copy_sources(tree: &Path) -> Done {
+fn described(mutant: &Mutant) -> String {
+    let Mutant { number, file, line, text, what } = mutant;
+    format!("{number}: {file}:{line}: {what}: {text}")
+}
+
+/// Copies what git tracks, so that nothing in the work tree is changed; the files of the group are written by `mutate`.
+fn copy_sources(group: &Group, tree: &Path) -> Done {
     let mut list = Command::new("git");
     let files = output_of(list.current_dir(root()).args(["ls-files", "-co", "--exclude-standard"]), &[0])?;
+    let changed: BTreeSet<PathBuf> = changed_files(group).map(|(_, file)| file).collect();
     for file in files.lines().filter(|file| !file.starts_with("python/") && !file.starts_with("fuzz/")) {
-        let (from, to) = (root().join(file), tree.join(file));
-        let Ok(content) = fs::read(&from) else { continue };
-        // A file that stays the same keeps its time, so that it is not built again.
-        if fs::read(&to).is_ok_and(|known| known == content) {
-            continue;
+        let Ok(content) = fs::read(root().join(file)) else { continue };
+        if !changed.contains(Path::new(file)) {
+            write(&tree.join(file), &content)?;
         }
-        let parent = to.parent().map_or_else(|| tree.to_path_buf(), Path::to_path_buf);
-        fs::create_dir_all(&parent).map_err(|error| format!("{}: {error}", parent.display()))?;
-        fs::write(&to, content).map_err(|error| format!("{}: {error}", to.display()))?;
     }
     Ok(())
 }
 
-/// Puts the switches into the copy.
-fn mutate(tree: &Path) -> Done<Vec<Mutant>> {
-    let mut mutants = Vec::new();
-    for (name, files) in CRATES {
-        let source = tree.join("crates").join(name).join("src");
-        for file in files {
-            let path = source.join(file);
-            let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-            let changed = mutate_text(&text, &format!("{name}/src/{file}"), &mut mutants);
-            fs::write(&path, changed).map_err(|error| format!("{}: {error}", path.display()))?;
+/// Writes a file; one that stays the same keeps its time, so that it is not built again.
+fn write(path: &Path, content: &[u8]) -> Done {
+    if fs::read(path).is_ok_and(|known| known == content) {
+        return Ok(());
+    }
+    let parent = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
+    fs::create_dir_all(&parent).map_err(|error| format!("{}: {error}", parent.display()))?;
+    fs::write(path, content).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// The files that are changed, with their names in the results; the switches themselves are added to `lib.rs`.
+fn changed_files(group: &Group) -> impl Iterator<Item = (String, PathBuf)> {
+    group.crates.iter().flat_map(|(name, files)| {
+        let folder = Path::new("crates").join(name).join("src");
+        let files = files.iter().copied().chain(["lib.rs"]);
+        files.map(move |file| (format!("{name}/src/{file}"), folder.join(file)))
+    })
+}
+
+/// Puts the switches into the copy, but for lines that do not compile with them.
+fn mutants_that_compile(group: &Group, tree: &Path, folder: &Path) -> Done<Vec<Mutant>> {
+    let mut excluded = BTreeSet::new();
+    loop {
+        let mutants = mutate(group, tree, &excluded)?;
+        let wrong = wrong_lines(group, tree, folder)?;
+        if wrong.is_empty() {
+            return Ok(mutants);
         }
-        let library = source.join("lib.rs");
-        let text = fs::read_to_string(&library).map_err(|error| format!("{}: {error}", library.display()))?;
-        fs::write(&library, text + SWITCH).map_err(|error| format!("{}: {error}", library.display()))?;
+        let count = excluded.len();
+        excluded.extend(wrong);
+        if excluded.len() == count {
+            return Err("the mutants do not compile".into());
+        }
+    }
+}
+
+/// The lines of the changed crates that the compiler refuses.
+fn wrong_lines(group: &Group, tree: &Path, folder: &Path) -> Done<BTreeSet<(String, usize)>> {
+    let mut command = in_copy(&["check", "--message-format=json"], tree, folder);
+    for (name, _) in group.crates {
+        command.args(["-p", &format!("isoscope-{name}")]);
+    }
+    let said = output_of(&mut command, &[0, 101])?;
+    let mut lines = BTreeSet::new();
+    for message in said.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok()) {
+        if message["message"]["level"] != "error" {
+            continue;
+        }
+        for span in message["message"]["spans"].as_array().into_iter().flatten() {
+            let file = span["file_name"].as_str().and_then(|file| file.strip_prefix("crates/"));
+            let line = span["line_start"].as_u64();
+            lines.extend(file.zip(line).map(|(file, line)| (file.to_owned(), line as usize)));
+        }
+    }
+    Ok(lines)
+}
+
+/// Cargo in the copy.
+fn in_copy(words: &[&str], tree: &Path, folder: &Path) -> Command {
+    let mut command = cargo(words);
+    command.current_dir(tree).env("CARGO_TARGET_DIR", folder).env("RUSTFLAGS", "-Awarnings");
+    command
+}
+
+/// Puts switches into the copy; the excluded lines stay.
+fn mutate(group: &Group, tree: &Path, excluded: &BTreeSet<(String, usize)>) -> Done<Vec<Mutant>> {
+    let mut mutants = Vec::new();
+    for (name, file) in changed_files(group) {
+        let path = root().join(&file);
+        let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let is_excluded = |line: usize| excluded.contains(&(name.clone(), line));
+        let changed = match name.ends_with("src/lib.rs") {
+            true => text + SWITCH,
+            false => mutate_text(&text, &name, group.is_thorough, &is_excluded, &mut mutants),
+        };
+        write(&tree.join(&file), changed.as_bytes())?;
     }
     Ok(mutants)
 }
 
-fn mutate_text(text: &str, file: &str, mutants: &mut Vec<Mutant>) -> String {
+fn mutate_text(
+    text: &str,
+    file: &str,
+    is_thorough: bool,
+    is_excluded: &dyn Fn(usize) -> bool,
+    mutants: &mut Vec<Mutant>,
+) -> String {
     let mut changed = String::with_capacity(text.len() * 2);
     let mut is_test = false;
     let mut previous = "";
-    for (place, line) in text.lines().enumerate() {
+    let mut lines = text.lines().enumerate().peekable();
+    while let Some((place, line)) = lines.next() {
         is_test |= previous == "#[cfg(test)]" && line.ends_with('{');
-        let number = mutants.len() + 1;
-        let mutated = if is_test { None } else { mutate_line(line, number, previous) };
+        let next = lines.peek().map_or("", |(_, next)| next.trim());
+        let around = Around { previous, next, is_thorough };
+        let first = mutants.len() + 1;
+        let mutated = if is_test { None } else { mutate_line(line, first, around) };
         if !line.trim().starts_with("//") {
             previous = line.trim();
         }
-        if let Some((_, what)) = &mutated {
-            mutants.push(Mutant {
-                file: file.to_owned(),
-                line: place + 1,
-                text: line.trim().to_owned(),
-                what,
-            });
+        let is_kept = is_excluded(place + 1);
+        for (offset, what) in mutated.iter().flat_map(|mutated| &mutated.what).enumerate() {
+            let (number, text) = (first + offset, line.trim().to_owned());
+            mutants.push(Mutant { number, file: file.to_owned(), line: place + 1, text, what });
         }
-        changed.push_str(mutated.as_ref().map_or(line, |(mutated, _)| mutated));
+        match mutated {
+            Some(mutated) if !is_kept => changed.push_str(&mutated.line),
+            _ => changed.push_str(line),
+        }
         changed.push('\n');
+        if is_kept {
+            mutants.truncate(first - 1);
+        }
     }
     changed
 }
 
-/// The line with a switch, and what the switch does; `None` if the line fits no pattern.
-fn mutate_line(line: &str, number: usize, previous: &str) -> Option<(String, &'static str)> {
-    let trimmed = line.trim();
-    let indent = &line[..line.len() - line.trim_start().len()];
-    if trimmed.starts_with("//") || trimmed.contains("assert") || trimmed.contains("mutants::") {
-        return None;
+/// Builds the test programs of the copy, in the order in which they run.
+fn build(group: &Group, tree: &Path, folder: &Path) -> Done<Vec<PathBuf>> {
+    let mut command = in_copy(&["test", "--no-run"], tree, folder);
+    let crates: BTreeSet<&str> = group.programs.iter().map(|(name, _)| *name).collect();
+    for name in crates {
+        let package = if name == "isoscope" { name.to_owned() } else { format!("isoscope-{name}") };
+        command.args(["-p", &package]);
     }
-    if let Some((opening, condition)) = condition_of(trimmed) {
-        let line = format!("{indent}{opening} crate::mutants::flip({number}, {condition}) {{");
-        return Some((line, "condition negated"));
-    }
-    if let Some((before, guard, after)) = guard_of(trimmed) {
-        let line = format!("{indent}{before} if crate::mutants::flip({number}, {guard}) => {after}");
-        return Some((line, "guard negated"));
-    }
-    if let Some((opening, value)) = closure_of(trimmed) {
-        return Some((format!("{indent}{opening} crate::mutants::flip({number}, {value});"), "test negated"));
-    }
-    let is_statement = previous.is_empty() || previous.ends_with([';', '{', '}']);
-    if is_statement && is_call(trimmed) {
-        let line = format!("{indent}if !crate::mutants::is_on({number}) {{ {trimmed} }}");
-        return Some((line, "call left out"));
-    }
-    let is_value = !trimmed.ends_with(['{', '(', ',', ';', '|', '&', '=']) && is_balanced(trimmed);
-    let is_block = ["match ", "if ", "let ", "for ", "while ", "loop", "return"].iter();
-    if previous.ends_with("-> bool {")
-        && is_value
-        && !trimmed.is_empty()
-        && !is_block.clone().any(|word| trimmed.starts_with(word))
-    {
-        // A chain that goes on in the next line would be cut in the middle.
-        let is_whole = trimmed.ends_with(')') || trimmed.ends_with(|end: char| end.is_alphanumeric());
-        return is_whole
-            .then(|| (format!("{indent}crate::mutants::flip({number}, {trimmed})"), "result negated"));
-    }
-    None
-}
-
-/// `if CONDITION {`, without patterns.
-fn condition_of(trimmed: &str) -> Option<(&'static str, &str)> {
-    let inner = trimmed.strip_suffix(" {")?;
-    let (opening, condition) = match inner.strip_prefix("} else if ") {
-        Some(condition) => ("} else if", condition),
-        None => ("if", inner.strip_prefix("if ")?),
-    };
-    (!condition.contains("let ") && !condition.contains('{') && is_balanced(condition))
-        .then_some((opening, condition))
-}
-
-/// `PATTERN if GUARD => REST`.
-fn guard_of(trimmed: &str) -> Option<(&str, &str, &str)> {
-    let (pattern, rest) = trimmed.split_once(" if ")?;
-    let (guard, after) = rest.split_once(" => ")?;
-    let is_arm = !pattern.contains('=') && !pattern.contains("else") && is_balanced(pattern);
-    (is_arm && is_balanced(guard) && !guard.contains("let ")).then_some((pattern, guard, after))
-}
-
-/// `let is_SOMETHING = |...| VALUE;`
-fn closure_of(trimmed: &str) -> Option<(&str, &str)> {
-    let name = trimmed.strip_prefix("let ")?;
-    if !["is_", "has_", "can_", "may_", "must_"].iter().any(|prefix| name.starts_with(prefix)) {
-        return None;
-    }
-    let start = trimmed.find(" = |")? + 4;
-    let end = start + trimmed[start..].find("| ")? + 1;
-    let value = trimmed[end..].trim().strip_suffix(';')?;
-    (!value.starts_with('{') && !value.contains("match ") && is_balanced(value))
-        .then_some((&trimmed[..end], value))
-}
-
-/// `self.something(...);`, whose result is dropped.
-fn is_call(trimmed: &str) -> bool {
-    let Some(inner) = trimmed.strip_suffix(");") else { return false };
-    let Some((name, _)) = inner.split_once('(') else { return false };
-    let is_name = name.contains('.')
-        && name.chars().all(|letter| letter.is_alphanumeric() || "._[]".contains(letter))
-        && name.starts_with(|first: char| first.is_ascii_lowercase());
-    is_name && !trimmed.contains('?') && is_balanced(trimmed)
-}
-
-fn is_balanced(text: &str) -> bool {
-    let mut depth = 0_i32;
-    for letter in text.chars() {
-        depth += match letter {
-            '(' | '[' | '{' => 1,
-            ')' | ']' | '}' => -1,
-            _ => 0,
-        };
-        if depth < 0 {
-            return false;
-        }
-    }
-    depth == 0
-}
-
-/// Builds the test programs of the copy; the quickest to fail come first.
-fn build(tree: &Path, folder: &Path) -> Done<Vec<PathBuf>> {
-    let mut words = vec!["test", "--no-run", "--message-format=json-render-diagnostics"];
-    let packages: Vec<String> = CRATES.iter().map(|(name, _)| format!("isoscope-{name}")).collect();
-    packages.iter().for_each(|package| words.extend(["-p", package.as_str()]));
-    let command = |words: &[&str]| {
-        let mut command = cargo(words);
-        command.current_dir(tree).env("CARGO_TARGET_DIR", folder).env("RUSTFLAGS", "-Awarnings");
-        command
-    };
-    expect_success(command(&words[..2]).args(&words[3..]))?;
-    let said = output_of(&mut command(&words), &[0])?;
-    let mut programs: Vec<PathBuf> = said
+    expect_success(&mut command)?;
+    let said = output_of(command.arg("--message-format=json"), &[0])?;
+    let built: Vec<(String, String, PathBuf)> = said
         .lines()
         .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
-        .filter_map(|message| message["executable"].as_str().map(PathBuf::from))
+        .filter_map(|message| {
+            let folder = Path::new(message["manifest_path"].as_str()?).parent()?.file_name()?;
+            let (name, program) = (message["target"]["name"].as_str()?, message["executable"].as_str()?);
+            Some((folder.to_string_lossy().into_owned(), name.to_owned(), PathBuf::from(program)))
+        })
         .collect();
-    // Quick ones first. Attacks on certificates take long, and kill what the others have killed.
-    let rank = |program: &PathBuf| {
-        let name = program.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        ["isoscope_", "hints", "unordered", "versions", "few_values", "oracle", "corpus", "rows"]
-            .iter()
-            .position(|known| name.starts_with(known))
+    let find = |&(package, name): &(&str, &str)| {
+        let found = built.iter().find(|(folder, program, _)| folder == package && program == name);
+        found.map(|(.., path)| path.clone()).ok_or(format!("{}: no program {name}", shown(&command)))
     };
-    programs.retain(|program| rank(program).is_some());
-    programs.sort_by_key(rank);
-    Ok(programs)
+    group.programs.iter().map(find).collect()
 }
 
 /// How the tests of a program ended.
@@ -321,59 +331,59 @@ enum End {
 }
 
 /// Runs the tests of a program with a mutant.
-fn run_mutant(program: &Path, number: usize, limit: Duration) -> End {
+fn run_mutant(program: &Path, number: usize, histories: &str, limit: Duration) -> (End, Duration) {
     let mut command = Command::new(program);
-    command.env("ISOSCOPE_MUTANT", number.to_string()).env("ISOSCOPE_SOAK", HISTORIES);
+    command.env("ISOSCOPE_MUTANT", number.to_string()).env("ISOSCOPE_SOAK", histories);
     SLOW_TESTS.iter().for_each(|name| {
         command.args(["--skip", name]);
     });
     command.arg("--quiet").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let Ok(mut child) = command.spawn() else { return End::Failed };
+    let Ok(mut child) = command.spawn() else { return (End::Failed, Duration::ZERO) };
     let started = Instant::now();
+    let mut used = Duration::ZERO;
     loop {
+        used = processor_time(child.id()).map_or_else(|| started.elapsed(), |now| now.max(used));
+        let is_late = used > limit || started.elapsed() > limit * WAITING;
         match child.try_wait() {
-            Ok(Some(status)) => return if status.success() { End::Passed } else { End::Failed },
-            Ok(None) if started.elapsed() < limit => std::thread::sleep(Duration::from_millis(20)),
+            Ok(Some(status)) if status.success() => return (End::Passed, used),
+            Ok(Some(_)) => return (End::Failed, used),
+            Ok(None) if !is_late => std::thread::sleep(Duration::from_millis(5)),
             _ => {
                 let _ = child.kill();
                 let _ = child.wait();
-                return End::Hung;
+                return (End::Hung, used);
             }
         }
     }
+}
+
+/// The processor time that a process has used, where the system says so: other load does not make it longer.
+fn processor_time(process: u32) -> Option<Duration> {
+    const TICKS_PER_SECOND: u64 = 100;
+    let said = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name of the program, in brackets, may have spaces in it.
+    let (_, fields) = said.rsplit_once(") ")?;
+    let mut fields = fields.split(' ').skip(11).map(|field| field.parse::<u64>().ok());
+    let ticks = fields.next()?? + fields.next()??;
+    Some(Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn mutated(line: &str) -> Option<String> {
-        mutate_line(line, 7, "").map(|(line, _)| line)
+    #[test]
+    fn numbers_are_listed_one_by_one_or_as_ranges() {
+        assert_eq!(numbers_of("3,7-9").unwrap(), BTreeSet::from([3, 7, 8, 9]));
+        assert!(numbers_of("3,x").is_err());
     }
 
     #[test]
-    fn lines_that_fit_get_a_switch() {
-        assert_eq!(mutated("  if a < b {").unwrap(), "  if crate::mutants::flip(7, a < b) {");
-        assert_eq!(
-            mutated("Some(x) if x.is_open() => x,").unwrap(),
-            "Some(x) if crate::mutants::flip(7, x.is_open()) => x,"
-        );
-        assert_eq!(
-            mutated("let is_new = |node: u32| node > 3;").unwrap(),
-            "let is_new = |node: u32| crate::mutants::flip(7, node > 3);"
-        );
-        assert_eq!(
-            mutated("self.queue.push(node);").unwrap(),
-            "if !crate::mutants::is_on(7) { self.queue.push(node); }"
-        );
-    }
-
-    #[test]
-    fn other_lines_stay() {
-        for line in
-            ["if let Some(x) = y {", "// if a {", "let next = self.pop();", "assert!(a);", "while a {"]
-        {
-            assert_eq!(mutated(line), None, "{line}");
-        }
+    fn a_line_that_does_not_compile_stays() {
+        let mut mutants = Vec::new();
+        let text = "if a {\nif b {\n";
+        let changed = mutate_text(text, "f.rs", false, &|line| line == 1, &mut mutants);
+        assert_eq!(changed, "if a {\nif crate::mutants::flip(1, b) {\n");
+        assert_eq!(mutants.len(), 1);
     }
 }

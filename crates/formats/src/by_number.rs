@@ -6,11 +6,14 @@
 
 use rustc_hash::FxHashMap;
 
-/// Numbers below this have a row whatever comes: at most 32 MiB.
-const ALWAYS_DIRECT: u64 = 1 << 22;
-
-/// Numbers below this many times the count of entries have a row.
-const SPREAD: u64 = 8;
+/// Numbers below this have a row whatever comes.
+const ALWAYS_DIRECT: u64 = 1 << 12;
+/// Numbers below this many times the count of entries have a row...
+const SPREAD: u64 = 64;
+/// ... as long as they are below this: at most 32 MiB.
+const DIRECT_LIMIT: u64 = 1 << 22;
+/// Beyond that, numbers below this many times the count of entries have a row.
+const SPREAD_OF_MANY: u64 = 8;
 
 const EMPTY: (u32, u32) = (u32::MAX, u32::MAX);
 
@@ -38,7 +41,8 @@ impl ByNumber {
             return known;
         }
         self.count += 1;
-        if number < ALWAYS_DIRECT.max(self.count * SPREAD) {
+        let bound = (self.count * SPREAD).clamp(ALWAYS_DIRECT, DIRECT_LIMIT);
+        if number < bound.max(self.count * SPREAD_OF_MANY) {
             let slot = number as usize;
             if slot >= self.direct.len() {
                 self.direct.resize((slot + 1).next_power_of_two(), EMPTY);

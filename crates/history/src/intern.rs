@@ -15,16 +15,25 @@ use crate::ids::Place;
 use crate::{Datum, KeyId, ValueId};
 use flat::{FlatRows, Shape};
 
-/// Integers below this are found by direct indexing instead of hashing.
-const DIRECT_LIMIT: i64 = 1 << 22;
+/// Integers below this may be found by direct indexing instead of hashing.
+const DIRECT_LIMIT: usize = 1 << 22;
+/// Integers below this are found by direct indexing in every history. A larger bound costs histories of a few
+/// transactions more than all that follows: a key of four million took a table of 16 MiB, each time that a history was
+/// made.
+const ALWAYS_DIRECT: usize = 1 << 12;
+/// Larger integers are found by direct indexing if they are below this many times the number of entries.
+const SPREAD: usize = 64;
 
 /// How many other integers that were seen lately are found without a look at the originals.
 const RECENT: usize = 1 << 13;
+/// With fewer entries than this, that table costs more than it saves.
+const FEW: usize = 1 << 10;
 
 #[derive(Clone, Default, Debug)]
 struct InternTable {
     originals: Vec<Datum>,
     rows: HashTable<u32>,
+    /// The rows of the integers below its length; larger integers are in the hash table.
     direct: Vec<u32>,
     /// Integers that are too large for the direct table, with their rows: keys are often hashes, and few are hot.
     recent: Vec<(i64, u32)>,
@@ -45,18 +54,23 @@ impl InternTable {
     #[cold]
     #[inline(never)]
     fn intern_new_int(&mut self, int: i64) -> u32 {
-        if !(0..DIRECT_LIMIT).contains(&int) {
+        let bound = ALWAYS_DIRECT.max(self.originals.len() * SPREAD).min(DIRECT_LIMIT).max(self.direct.len());
+        let Some(slot) = usize::try_from(int).ok().filter(|&slot| slot < bound) else {
             return self.intern_large(int);
-        }
-        let slot = int as usize;
+        };
         if slot >= self.direct.len() {
-            self.direct.resize((slot + 1).next_power_of_two(), EMPTY);
+            self.enlarge_direct((slot + 1).next_power_of_two());
         }
-        self.direct[slot] = self.push(Datum::Int(int));
+        if self.direct[slot] == EMPTY {
+            self.direct[slot] = self.push(Datum::Int(int));
+        }
         self.direct[slot]
     }
 
     fn intern_large(&mut self, int: i64) -> u32 {
+        if self.originals.len() < FEW {
+            return self.intern_hashed(Datum::Int(int));
+        }
         const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
         let slot = (int as u64).wrapping_mul(MULTIPLIER) >> (u64::BITS - RECENT.ilog2());
         match self.recent.get(slot as usize) {
@@ -66,6 +80,19 @@ impl InternTable {
                 self.recent.resize(RECENT, (0, EMPTY));
                 self.recent[slot as usize] = (int, row);
                 row
+            }
+        }
+    }
+
+    /// Enlarges the direct table, and enters the integers that it has room for now.
+    fn enlarge_direct(&mut self, length: usize) {
+        let before = self.direct.len();
+        self.direct.resize(length, EMPTY);
+        for (row, original) in self.originals.iter().enumerate() {
+            if let Datum::Int(int) = original
+                && (before as i64..length as i64).contains(int)
+            {
+                self.direct[*int as usize] = row as u32;
             }
         }
     }
@@ -104,8 +131,9 @@ impl InternTable {
     #[cold]
     fn grow(&mut self) {
         let mut rows = HashTable::with_capacity((self.rows.len() * 2).max(16));
+        let direct = 0..self.direct.len() as i64;
         for (row, original) in self.originals.iter().enumerate() {
-            let is_direct = matches!(original, Datum::Int(int) if (0..DIRECT_LIMIT).contains(int));
+            let is_direct = matches!(original, Datum::Int(int) if direct.contains(int));
             if !is_direct {
                 rows.insert_unique(hash_of(original), row as u32, |_| unreachable!("there is room for all"));
             }
@@ -115,8 +143,8 @@ impl InternTable {
 
     fn get(&self, datum: &Datum) -> Option<u32> {
         match datum {
-            Datum::Int(int) if (0..DIRECT_LIMIT).contains(int) => {
-                self.direct.get(*int as usize).copied().filter(|&row| row != EMPTY)
+            Datum::Int(int) if (0..self.direct.len() as i64).contains(int) => {
+                Some(self.direct[*int as usize]).filter(|&row| row != EMPTY)
             }
             _ => self.rows.find(hash_of(datum), |&row| self.originals[row as usize] == *datum).copied(),
         }
@@ -372,5 +400,27 @@ mod tests {
         assert_eq!(keys.get(&Datum::Int(1 << 40)), Some(KeyId(0)));
         assert_eq!(keys.get(&Datum::Int(6)), None);
         assert_eq!(keys.len(), 3);
+    }
+
+    #[test]
+    fn a_large_key_makes_no_large_table_until_there_are_many() {
+        let mut keys = Keys::default();
+        let large = [4_000_000, 100_000, 5_000];
+        large.iter().enumerate().for_each(|(row, &key)| assert_eq!(keys.intern_int(key), KeyId(row as u32)));
+        assert!(keys.heap_bytes() < 20_000, "{} bytes", keys.heap_bytes());
+        for key in (0..90_000).filter(|key| !large.contains(key)) {
+            let id = keys.intern_int(key);
+            assert_eq!(keys.get(&Datum::Int(key)), Some(id));
+        }
+        keys.intern_int(4_000_001);
+        assert!(keys.table.direct.len() >= 4_000_000, "many keys are found directly");
+        for (row, &key) in large.iter().enumerate() {
+            assert_eq!(
+                (keys.intern_int(key), keys.get(&Datum::Int(key))),
+                (KeyId(row as u32), Some(KeyId(row as u32)))
+            );
+            assert_eq!(keys.original(KeyId(row as u32)), &Datum::Int(key));
+        }
+        assert_eq!(keys.len(), 90_003);
     }
 }

@@ -6,7 +6,9 @@
 //! transactions by their begin, after the viewer of porcupine. Nothing is measured: in a font of fixed width a text is as
 //! wide as its characters, and `textLength` makes it so. Quadratic in the transactions of the picture.
 
-use history::{History, OpId, TxnId};
+use std::collections::BTreeMap;
+
+use history::{History, OpId, SessionId, TxnId};
 use isoscope::witness::op_text;
 use isoscope::{Witness, WitnessEdge};
 
@@ -26,6 +28,9 @@ const MARGIN: f64 = 14.0;
 /// How far the first curve on a side bulges, and how much further each one after it.
 const BULGE: f64 = 46.0;
 const BULGE_STEP: f64 = 40.0;
+/// How far below the boxes of a lane the first curve passes that goes around some of them, and how much further each one
+/// after it.
+const BELOW: f64 = 26.0;
 
 /// A picture with all places.
 #[derive(Clone, Debug)]
@@ -105,31 +110,36 @@ impl Layout {
         let history = &witness.history;
         let mut boxes: Vec<TxnBox> = history.txns().map(|txn| sized(history, txn)).collect();
         place_in_time(history, witness, &mut boxes);
-        let mut lanes = place_in_lanes(history, &mut boxes);
+        let mut lanes = place_in_lanes(history, witness, &mut boxes);
         let notes = place_notes(history, &boxes, &mut lanes);
         let (curves, support) = (Vec::new(), Vec::new());
         let mut layout = Self { width: 0.0, height: 0.0, lanes, boxes, curves, support, notes };
-        layout.curves = layout.curves_of(&witness.edges);
         let mut sides = Sides::default();
-        let support = witness.support.iter().map(|edge| layout.curve(edge, String::new(), &mut sides));
+        layout.curves = layout.curves_of(history, &witness.edges, &mut sides);
+        let mut sides = Sides { below: sides.below, ..Sides::default() };
+        let support = witness.support.iter();
+        let support = support.map(|edge| layout.curve(history, edge, String::new(), &mut sides));
         layout.support = support.collect();
         layout.fit();
         layout
     }
 
-    fn curves_of(&self, edges: &[WitnessEdge]) -> Vec<Curve> {
-        let mut sides = Sides::default();
+    fn curves_of(&self, history: &History, edges: &[WitnessEdge], sides: &mut Sides) -> Vec<Curve> {
         let labels = edges.iter().enumerate();
         let curve = |(number, edge): (usize, &WitnessEdge)| {
             let label = format!("{} {}", number + 1, short(&edge.label(), 18));
-            self.curve(edge, label, &mut sides)
+            self.curve(history, edge, label, sides)
         };
         labels.map(curve).collect()
     }
 
-    fn curve(&self, edge: &WitnessEdge, label: String, sides: &mut Sides) -> Curve {
+    fn curve(&self, history: &History, edge: &WitnessEdge, label: String, sides: &mut Sides) -> Curve {
         let (from, to) = (&self.boxes[edge.from.index()], &self.boxes[edge.to.index()]);
         let (y1, y2) = (from.y_of(edge.from_op), to.y_of(edge.to_op));
+        if let Some(session) = skipping_session(history, edge) {
+            let points = self.below(history, session, (from, to), sides);
+            return Curve { label_at: middle(&points), points, label };
+        }
         let is_after = to.x >= from.x + from.width + GAP / 2.0;
         let is_before = from.x >= to.x + to.width + GAP / 2.0;
         let points = if is_after {
@@ -153,6 +163,25 @@ impl Layout {
             }
         };
         Curve { label_at: middle(&points), points, label }
+    }
+
+    /// From the lower side of one box to that of another, below the boxes between them.
+    fn below(
+        &self,
+        history: &History,
+        session: SessionId,
+        (from, to): (&TxnBox, &TxnBox),
+        sides: &mut Sides,
+    ) -> [(f64, f64); 4] {
+        let count = sides.below.entry(session).or_default();
+        *count += 1;
+        let boxes = history.session_txns(session).map(|txn| &self.boxes[txn.index()]);
+        let bottom = boxes.map(|placed| placed.y + placed.height).fold(0.0, f64::max);
+        let lowest = bottom + BELOW * *count as f64 - LINE / 2.0;
+        let (start, end) = ((middle_of(from), from.y + from.height), (middle_of(to), to.y + to.height));
+        // A curve of this kind goes three quarters of the way to its control points.
+        let control = (lowest - (start.1 + end.1) / 8.0) * 4.0 / 3.0;
+        [start, (start.0, control), (end.0, control), end]
     }
 
     /// Moves everything into the picture and finds out its size.
@@ -220,10 +249,15 @@ impl Layout {
     }
 }
 
-/// The curves beside boxes that stand one above the other, on the right and on the left: their top and bottom, and how
-/// many others each goes around.
+/// The curves that go around boxes.
 #[derive(Default)]
-struct Sides([Vec<(f64, f64, usize)>; 2]);
+struct Sides {
+    /// Beside boxes that stand one above the other, on the right and on the left: their top and bottom, and how many
+    /// others each goes around.
+    beside: [Vec<(f64, f64, usize)>; 2],
+    /// How many pass below the boxes of a session.
+    below: BTreeMap<SessionId, usize>,
+}
 
 impl Sides {
     /// A side for a curve, and how many others it goes around there: the side where it goes around fewer, or else the one
@@ -235,10 +269,10 @@ impl Sides {
             };
             (0..).find(is_free).unwrap_or(side.len())
         };
-        let depths = [depth_on(&self.0[0]), depth_on(&self.0[1])];
-        let cost = |side: usize| (depths[side], self.0[side].len());
+        let depths = [depth_on(&self.beside[0]), depth_on(&self.beside[1])];
+        let cost = |side: usize| (depths[side], self.beside[side].len());
         let side = usize::from(cost(1) < cost(0));
-        self.0[side].push((top, bottom, depths[side]));
+        self.beside[side].push((top, bottom, depths[side]));
         (side, depths[side])
     }
 }
@@ -246,6 +280,18 @@ impl Sides {
 /// The width of what is written on an edge.
 pub fn label_width(label: &str) -> f64 {
     label.chars().count() as f64 * CHAR + 10.0
+}
+
+/// The session of both ends of an edge, if another transaction of it stands between them.
+fn skipping_session(history: &History, edge: &WitnessEdge) -> Option<SessionId> {
+    let session = history.session_of(edge.from);
+    let (first, last) = (edge.from.min(edge.to), edge.from.max(edge.to));
+    let mut between = history.session_txns(session).filter(|&txn| first < txn && txn < last);
+    (history.session_of(edge.to) == session && between.next().is_some()).then_some(session)
+}
+
+fn middle_of(placed: &TxnBox) -> f64 {
+    placed.x + placed.width / 2.0
 }
 
 fn across(from: (f64, f64), to: (f64, f64)) -> [(f64, f64); 4] {
@@ -299,7 +345,7 @@ fn widest_label(witness: &Witness) -> f64 {
     labels.max().unwrap_or(0) as f64 * CHAR
 }
 
-fn place_in_lanes(history: &History, boxes: &mut [TxnBox]) -> Vec<Lane> {
+fn place_in_lanes(history: &History, witness: &Witness, boxes: &mut [TxnBox]) -> Vec<Lane> {
     let mut lanes = Vec::new();
     let mut y = MARGIN;
     for session in history.sessions() {
@@ -308,7 +354,9 @@ fn place_in_lanes(history: &History, boxes: &mut [TxnBox]) -> Vec<Lane> {
         txns.iter().for_each(|txn| boxes[txn.index()].y = y + LANE_LABEL);
         let label =
             format!("session {}", short(&history::visible(&history.session_label(session)), MOST_CHARS));
-        let height = LANE_LABEL + tallest + PADDING;
+        let edges = witness.edges.iter().chain(&witness.support);
+        let below = edges.filter(|edge| skipping_session(history, edge) == Some(session)).count();
+        let height = LANE_LABEL + tallest + PADDING + BELOW * below as f64;
         let x = txns.iter().map(|txn| boxes[txn.index()].x).fold(f64::MAX, f64::min);
         lanes.push(Lane { label, x, y, height });
         y += height + LANE_GAP;

@@ -138,3 +138,17 @@ fn a_graph_has_its_transactions_and_edges() {
     assert!(graph.contains("t1 -> t0 [label=\"2 rw y\""), "{graph}");
     assert!(graph.contains("label=\"session a\""), "{graph}");
 }
+
+#[test]
+fn an_arrow_over_other_transactions_of_its_session_passes_below_them() {
+    let text = "init *=nil\na: {a(x)=1 a(t)=1} {r(x)=[1] r(y)=[]} {a(y)=1 a(z)=2} {r(z)=[2] r(t)=[]}\n";
+    let picture = svg(&witness("snapshot-isolation", text), Use::File);
+    let number = |line: &str, name: &str| -> f64 {
+        line.split(name).nth(1).and_then(|rest| rest.split('"').next()?.parse().ok()).expect("a number")
+    };
+    let lines = |class: &'static str| picture.lines().filter(move |line| line.contains(class));
+    let bottoms = lines("class=\"box\"").map(|line| number(line, " y=\"") + number(line, " height=\""));
+    let bottom = bottoms.fold(0.0, f64::max);
+    let labels_below = lines("class=\"tag\"").filter(|line| number(line, " y=\"") > bottom - 10.0);
+    assert_eq!((lines("class=\"tag\"").count(), labels_below.count()), (4, 1), "{picture}");
+}

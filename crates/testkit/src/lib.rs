@@ -10,6 +10,7 @@ pub mod generate;
 pub mod generate_mixed;
 pub mod generate_rows;
 mod levels;
+mod list_orders;
 pub mod mutate;
 pub mod oracle;
 pub mod prove;
@@ -20,6 +21,7 @@ mod sketch;
 
 pub use agree::{Claim, Disagreement, agree, agree_if_decided, assert_agrees, has_certificates};
 pub use levels::with_levels;
+pub use list_orders::ListOrders;
 pub use random::Random;
 pub use shrink::shrink;
 pub use sketch::{Sketch, SketchOp, SketchRow, SketchTxn, What};

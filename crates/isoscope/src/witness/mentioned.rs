@@ -1,29 +1,40 @@
-//! The transactions that a certificate of a violation rests on.
+//! The transactions and keys that a certificate of a violation rests on.
 //!
 //! A derivation is read backwards from its last step; steps that it does not use are skipped. Linear in the derivation.
 
 use std::collections::BTreeSet;
 
 use certify::{Atom, Certificate, Level, Lit, ReadId, Rule, Source, Step};
-use history::{History, OpId, TxnId};
+use history::{History, KeyId, OpId, TxnId};
 
 /// The transactions of the steps that the contradiction uses.
 pub(crate) fn transactions(history: &History, level: &Level, certificate: &Certificate) -> BTreeSet<TxnId> {
-    let mut found = Mentioned { history, level, txns: BTreeSet::new() };
-    if let Certificate::Violated { steps, .. } = certificate {
-        found.steps(steps);
-    }
-    found.txns.retain(|txn| txn.index() < history.txn_count());
-    found.txns
+    let mut found = Mentioned::of(history, level, certificate).txns;
+    found.retain(|txn| txn.index() < history.txn_count());
+    found
+}
+
+/// The keys of the reads that the contradiction uses.
+pub(crate) fn keys(history: &History, level: &Level, certificate: &Certificate) -> BTreeSet<KeyId> {
+    Mentioned::of(history, level, certificate).keys
 }
 
 struct Mentioned<'h> {
     history: &'h History,
     level: &'h Level,
     txns: BTreeSet<TxnId>,
+    keys: BTreeSet<KeyId>,
 }
 
-impl Mentioned<'_> {
+impl<'h> Mentioned<'h> {
+    fn of(history: &'h History, level: &'h Level, certificate: &Certificate) -> Self {
+        let mut found = Self { history, level, txns: BTreeSet::new(), keys: BTreeSet::new() };
+        if let Certificate::Violated { steps, .. } = certificate {
+            found.steps(steps);
+        }
+        found
+    }
+
     fn steps(&mut self, steps: &[Step]) {
         let mut is_used = vec![false; steps.len()];
         if let Some(last) = is_used.last_mut() {
@@ -73,6 +84,7 @@ impl Mentioned<'_> {
     fn op(&mut self, op: OpId) {
         if op.index() < self.history.op_count() {
             self.txns.insert(self.history.txn_of(op));
+            self.keys.extend(self.history.op(op).key());
         }
     }
 }

@@ -11,7 +11,7 @@
 //! A question about a part of a few transactions takes 20 to 400 microseconds; the first part is the only one whose size
 //! depends on the history.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
 use certify::Certificate;
@@ -40,49 +40,103 @@ pub(crate) fn shrink(
     ask: &Ask<'_>,
     stop: &dyn Fn() -> bool,
 ) -> Result<Option<Violating>, Error> {
-    let mut best: Option<Violating> = None;
-    let asked_ops = Cell::new(0);
-    for (start, from_the_back) in [(0, true), (0, false), (1, true), (1, false), (2, true)] {
-        let size = best.as_ref().map_or(usize::MAX, |best| best.part.txns.len());
-        // The whole history is a last resort, since each question about it takes as long as the check.
-        let is_large = size > MANY && history.txn_count() <= SHORT;
-        let is_enough = size <= FEW || size <= MANY && asked_ops.get() > MOST_ASKED * history.op_count();
-        if is_enough || stop() || start == WHOLE && best.is_some() && !is_large {
-            break;
-        }
-        let shrinker = Shrinker { ask, stop, from_the_back, asked_ops: &asked_ops };
-        let Some(mut current) = shrinker.first(history, answer, start)? else { continue };
-        if start != WHOLE {
-            // From everything, another part of the history may show something smaller.
-            shrinker.jump(&mut current)?;
-        }
-        shrinker.drop_txns(&mut current)?;
-        if current.part.txns.len() < size {
-            best = Some(current);
+    let mut smallest = Smallest { history, answer, ask, stop, asked_ops: Cell::new(0), best: None };
+    smallest.start_from(Start::Told, true)?;
+    // Where one start ends with many transactions, other starts from the same certificate mostly do so too, and a question
+    // about the whole history takes no longer than they do.
+    if smallest.best.is_some() && smallest.size() > MANY && history.txn_count() <= SHORT {
+        smallest.start_from(Start::Whole, true)?;
+    }
+    for (start, from_the_back) in [(Start::Told, false), (Start::Used, true), (Start::Used, false)] {
+        if !smallest.is_enough() {
+            smallest.start_from(start, from_the_back)?;
         }
     }
-    if let Some(best) = &mut best {
-        Shrinker { ask, stop, from_the_back: true, asked_ops: &asked_ops }.drop_ops(best)?;
-        best.is_minimal = !stop();
+    if smallest.best.is_none() && !stop() {
+        smallest.start_from(Start::Whole, true)?;
     }
-    Ok(best)
+    smallest.finish()
 }
 
 /// A part of so many transactions is small enough.
 const FEW: usize = 4;
-/// A part of more transactions is looked for anew, if the history has no more than `SHORT`.
+/// A part of more transactions is looked for in the whole history, if it has no more than `SHORT`.
 const MANY: usize = 8;
 const SHORT: usize = 2_000;
 /// Where questions were about so many times the operations of the history, `MANY` transactions are small enough.
 const MOST_ASKED: usize = 1;
-/// The start that is everything.
-const WHOLE: usize = 2;
+
+/// The part that transactions are dropped from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Start {
+    /// The transactions that the explanation tells of.
+    Told,
+    /// Those that the certificate rests on.
+    Used,
+    /// The whole history.
+    Whole,
+}
+
+/// The smallest part so far.
+struct Smallest<'a> {
+    history: &'a History,
+    answer: &'a Answer,
+    ask: &'a Ask<'a>,
+    stop: &'a dyn Fn() -> bool,
+    /// The operations of all parts that were asked about.
+    asked_ops: Cell<usize>,
+    best: Option<Violating>,
+}
+
+impl Smallest<'_> {
+    fn size(&self) -> usize {
+        self.best.as_ref().map_or(usize::MAX, |best| best.part.txns.len())
+    }
+
+    fn is_enough(&self) -> bool {
+        let is_long = self.asked_ops.get() > MOST_ASKED * self.history.op_count();
+        self.size() <= FEW || self.size() <= MANY && is_long || (self.stop)()
+    }
+
+    fn shrinker(&self, from_the_back: bool) -> Shrinker<'_> {
+        let (ask, stop, asked_ops) = (self.ask, self.stop, &self.asked_ops);
+        let is_monotone = !self.history.has_predicates();
+        Shrinker { ask, stop, from_the_back, is_monotone, asked_ops, needed: RefCell::default() }
+    }
+
+    fn start_from(&mut self, start: Start, from_the_back: bool) -> Result<(), Error> {
+        let shrinker = self.shrinker(from_the_back);
+        let Some(mut current) = shrinker.first(self.history, self.answer, start)? else { return Ok(()) };
+        if start != Start::Whole {
+            // From everything, another part of the history may show something smaller.
+            shrinker.jump(&mut current)?;
+        }
+        shrinker.drop_txns(&mut current)?;
+        if current.part.txns.len() < self.size() {
+            self.best = Some(current);
+        }
+        Ok(())
+    }
+
+    /// The smallest part without the operations that can be left out.
+    fn finish(mut self) -> Result<Option<Violating>, Error> {
+        let Some(mut best) = self.best.take() else { return Ok(None) };
+        self.shrinker(true).drop_ops(&mut best)?;
+        best.is_minimal = !(self.stop)();
+        Ok(Some(best))
+    }
+}
 
 struct Shrinker<'a> {
     ask: &'a Ask<'a>,
     stop: &'a dyn Fn() -> bool,
     /// Whether the last transactions are the first to be dropped.
     from_the_back: bool,
+    /// Whether a transaction that cannot be left out of a part cannot be left out of a smaller part either. A write by
+    /// predicate keeps some parts from being asked about, which says nothing of smaller ones.
+    is_monotone: bool,
+    /// Transactions of the whole history that cannot be left out.
+    needed: RefCell<BTreeSet<TxnId>>,
     /// The operations of all parts that were asked about, those of a part that violates the level three times: its
     /// certificate and its explanation cost as much again as the verdict, each.
     asked_ops: &'a Cell<usize>,
@@ -90,14 +144,14 @@ struct Shrinker<'a> {
 
 impl Shrinker<'_> {
     /// A part to start from: what the explanation tells of, what the certificate rests on, or everything.
-    fn first(&self, history: &History, answer: &Answer, start: usize) -> Result<Option<Violating>, Error> {
+    fn first(&self, history: &History, answer: &Answer, start: Start) -> Result<Option<Violating>, Error> {
         let seed = match (start, &answer.certificate) {
-            (0, _) => {
+            (Start::Told, _) => {
                 let told = answer.explanation.iter().flat_map(|explanation| &explanation.transactions);
                 told.copied().collect()
             }
-            (1, Some((level, certificate))) => mentioned::transactions(history, level, certificate),
-            (WHOLE, _) => return self.ask(part(history, &Kept::ALL)),
+            (Start::Used, Some((level, certificate))) => mentioned::transactions(history, level, certificate),
+            (Start::Whole, _) => return self.ask(part(history, &Kept::ALL)),
             _ => BTreeSet::new(),
         };
         if seed.is_empty() {
@@ -158,7 +212,11 @@ impl Shrinker<'_> {
             let count = current.part.txns.len();
             let (from, to) = (needed, (needed + size).min(count));
             let place = |place: usize| if self.from_the_back { count - 1 - place } else { place };
-            let gone = (from..to).map(|at| TxnId::from_index(place(at))).collect();
+            let gone: BTreeSet<TxnId> = (from..to).map(|at| TxnId::from_index(place(at))).collect();
+            if self.is_any_needed(current, &gone) {
+                needed = to;
+                continue;
+            }
             match self.without_txns(current, &gone)? {
                 Some(found) => {
                     *current = found;
@@ -168,10 +226,21 @@ impl Shrinker<'_> {
                         needed = 0;
                     }
                 }
-                None => needed = to,
+                None => {
+                    if let [txn] = gone.into_iter().collect::<Vec<_>>()[..] {
+                        self.needed.borrow_mut().insert(current.part.txns[txn.index()]);
+                    }
+                    needed = to;
+                }
             }
         }
         Ok(())
+    }
+
+    /// Whether one of the transactions cannot be left out, as an earlier question showed.
+    fn is_any_needed(&self, current: &Violating, gone: &BTreeSet<TxnId>) -> bool {
+        let needed = self.needed.borrow();
+        self.is_monotone && gone.iter().any(|txn| needed.contains(&current.part.txns[txn.index()]))
     }
 
     /// Drops at once what the certificate of the part does not rest on.
@@ -193,6 +262,7 @@ impl Shrinker<'_> {
     }
 
     fn drop_ops(&self, current: &mut Violating) -> Result<(), Error> {
+        self.keep_used_keys(current)?;
         let mut size = current.part.history.op_count().div_ceil(2);
         while size > 0 {
             let mut end = current.part.history.op_count();
@@ -212,6 +282,19 @@ impl Shrinker<'_> {
             };
         }
         self.drop_empty(current)
+    }
+
+    /// Drops at once the operations on keys that the certificate does not speak of.
+    fn keep_used_keys(&self, current: &mut Violating) -> Result<(), Error> {
+        let Some((level, certificate)) = &current.answer.certificate else { return Ok(()) };
+        let used = mentioned::keys(&current.part.history, level, certificate);
+        let kept = Kept { key: &|key| used.contains(&key), ..Kept::ALL };
+        if !used.is_empty()
+            && let Some(found) = self.smaller(current, &kept)?
+        {
+            *current = found;
+        }
+        Ok(())
     }
 
     /// A transaction of which nothing is left says nothing.
