@@ -83,9 +83,9 @@ impl Baseline {
         })
     }
 
-    /// What the witnesses show that is not accepted.
-    pub fn unknown(&self, witnesses: &[Witness]) -> Vec<Known> {
+    /// What the witnesses show: that which is accepted, and the rest.
+    pub fn compare(&self, witnesses: &[Witness]) -> (Vec<Known>, Vec<Known>) {
         let found = Self::of(witnesses).accepted;
-        found.into_iter().filter(|known| !self.accepted.contains(known)).collect()
+        found.into_iter().partition(|known| self.accepted.contains(known))
     }
 }

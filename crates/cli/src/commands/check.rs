@@ -153,9 +153,10 @@ fn check_one(
     )
 }
 
-/// The exit code if known anomalies are accepted; new ones are named on standard error.
+/// The exit code if known anomalies are accepted; standard error says of each anomaly whether it is new.
 fn judge_by(baseline: &Baseline, report: &Report<'_>) -> Exit {
-    let unknown = baseline.unknown(&report.witnesses);
+    let (accepted, unknown) = baseline.compare(&report.witnesses);
+    accepted.iter().for_each(|known| say(&format!("accepted by the baseline: {}", known.shown())));
     unknown.iter().for_each(|known| say(&format!("new: {}", known.shown())));
     let is_undecided = report.answers.iter().any(|answer| answer.decision.is_undecided());
     match (report.exit(), unknown.is_empty()) {

@@ -235,7 +235,7 @@ fn print_power(subject: &Subject, counted: &Counted) -> Result<(), Failure> {
 }
 
 fn row(out: &mut dyn Write, name: &str, value: &str) -> io::Result<()> {
-    writeln!(out, "    {name:<34} {value:>12}")
+    writeln!(out, "    {name:<36} {value:>10}")
 }
 
 fn heading(out: &mut Screen<'_>, text: &str) -> io::Result<()> {
