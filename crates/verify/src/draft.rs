@@ -15,23 +15,22 @@ use crate::repair::{Effort, repair};
 use crate::steps::Steps;
 use crate::{frontier, guess};
 
-/// How long an order is mended: steps for each transaction, also since the last success, and the coldness at the first
-/// and at the last step.
+/// How long an order is mended: steps for each transaction, also since the last success, and the coldness.
 #[derive(Clone, Copy)]
 struct Mending {
     steps: usize,
     patience: usize,
-    coldness: [f32; 2],
+    coldness: f32,
 }
 
 /// Before saturation: 0.1 s for 10,000 transactions.
-const SHORT: Mending = Mending { steps: 6, patience: 2, coldness: [4.0, 4.0] };
+const SHORT: Mending = Mending { steps: 6, patience: 2, coldness: 4.0 };
 
 /// After saturation found no contradiction.
-const LONG: Mending = Mending { steps: 600, patience: 600, coldness: [1.5, 3.0] };
+const LONG: Mending = Mending { steps: 600, patience: 200, coldness: 2.0 };
 
 /// In turns with the search over choices.
-const TURN: Mending = Mending { steps: 100, patience: 100, coldness: [2.5, 3.0] };
+const TURN: Mending = Mending { steps: 100, patience: 100, coldness: 2.0 };
 
 /// How many turns there are at most where there are no choices to search over.
 const LAST_TURNS: usize = 16;

@@ -14,11 +14,9 @@
 //! values the schedule leaves 19 transactions, which are brought to their places in 31 ms; of 10,000 sessions on 1,000 keys
 //! it leaves 380, which takes 2.9 s. 8 sessions of 200 on 5 keys keep some 10 wrong reads whatever the temperature, with
 //! and without weights, cooling, and from the order of a beam: that is for `frontier`. 1,000 sessions on 1,000 keys begin
-//! with 5,496 wrong reads. Three million steps leave 25 of them with a coldness of 2, 2.5 or 3 and 182 with 1.5; where the
-//! coldness rises from 1.5 to 3 they leave 9 to 14, and six million leave 1 to 3. Without weights they leave 38 to 44
-//! (rising from 1.5 to 4, with weights 15 to 19); weights that grow three or ten times as fast, or decay a third as fast,
-//! leave more too. Without moving neighbours of the session four million leave 200. Of few steps more are of use if it is
-//! colder, so the first attempt has a coldness of 4.
+//! with 5,496 wrong reads; six million steps with a coldness of 2 leave one or two. Without moving neighbours of the
+//! session four million leave 200; a coldness of 3 to 8 leaves 8 to 30, one of 1.5 leaves 103. Of few steps more are of
+//! use if it is colder, so the first attempt has a coldness of 4.
 
 use order::NONE;
 
@@ -51,16 +49,8 @@ pub(crate) struct Effort {
     pub steps: usize,
     /// The most steps since the fewest wrong reads were seen.
     pub patience: usize,
-    /// How much a gap that costs one more wrong read is less likely, as an exponent: at the first step and at the last.
-    pub coldness: [f32; 2],
-}
-
-impl Effort {
-    /// The coldness at a step (simulated annealing).
-    fn coldness(&self, step: usize) -> f32 {
-        let [first, last] = self.coldness;
-        first + (last - first) * (step as f32 / self.steps as f32)
-    }
+    /// How much a gap that costs one more wrong read is less likely, as an exponent.
+    pub coldness: f32,
 }
 
 /// Mends an order of all transactions; gives the best order found, and how many reads it leaves wrong.
@@ -71,7 +61,7 @@ pub(crate) fn repair(
     effort: Effort,
     limit: &dyn Fn() -> Option<Limit>,
 ) -> Result<(Vec<u32>, usize), Limit> {
-    let mut repair = Repair::new(steps, order, seed);
+    let mut repair = Repair::new(steps, order, seed, effort.coldness);
     let mut patience = Patience::new(limit);
     let mut best = (repair.order(), repair.wrong.len());
     let mut since_best = 0;
@@ -84,7 +74,6 @@ pub(crate) fn repair(
         if step % steps.len() == steps.len() - 1 {
             repair.lighten();
         }
-        repair.coldness = effort.coldness(step);
         repair.step();
         // Orders that are only a little better are not worth copying.
         if repair.wrong.len() < best.1 - best.1 / 16 {
@@ -141,7 +130,7 @@ struct Repair<'s> {
 }
 
 impl<'s> Repair<'s> {
-    fn new(steps: &'s Steps, order: &[u32], seed: u64) -> Self {
+    fn new(steps: &'s Steps, order: &[u32], seed: u64, coldness: f32) -> Self {
         let mut is_first = vec![false; steps.len() + 1];
         steps.rows.iter().for_each(|row| is_first[row.start as usize] = true);
         is_first[steps.len()] = true;
@@ -153,7 +142,7 @@ impl<'s> Repair<'s> {
             wrong: Vec::new(),
             place_in_wrong: vec![NONE; steps.accesses.len()],
             weight: vec![1.0; steps.accesses.len()],
-            coldness: 0.0,
+            coldness,
             random: Random(seed ^ 0x9e37_79b9_7f4a_7c15),
             gaps: Vec::new(),
             cursors: Vec::new(),
