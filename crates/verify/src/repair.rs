@@ -16,7 +16,8 @@
 //! and without weights, cooling, and from the order of a beam: that is for `frontier`. 1,000 sessions on 1,000 keys begin
 //! with 5,496 wrong reads; six million steps with a coldness of 2 leave one or two. Without moving neighbours of the
 //! session four million leave 200; a coldness of 3 to 8 leaves 8 to 30, one of 1.5 leaves 103. Of few steps more are of
-//! use if it is colder, so the first attempt has a coldness of 4.
+//! use if it is colder, so the first attempt has a coldness of 4. A coldness that rises from 1.5 to 3 (simulated annealing)
+//! left 1 to 3 wrong reads after six million steps, but no further step mended these in 46 s.
 
 use order::NONE;
 
