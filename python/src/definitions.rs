@@ -3,7 +3,7 @@
 use isoscope::Monitor;
 use isoscope::spec::{self, ground};
 use pyo3::prelude::*;
-use synth::{Bounds, Found, Options, Synthesis, Problem};
+use synth::{Bounds, Found, Options, Problem, Synthesis};
 
 use crate::errors::LimitError;
 use crate::history::{PyHistory, Subject};
