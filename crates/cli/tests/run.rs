@@ -27,7 +27,8 @@ fn a_promise_is_kept_or_broken() {
     let hot = "--workload general --keys 8 --operations 4 --transactions 300";
     let (answer, code) = run(&folder, &format!("--db sim:snapshot?latency-us=100 {hot}"));
     assert_eq!((judged(&answer), code), (("strong-si", "holds"), Some(0)));
-    let (answer, code) = run(&folder, &format!("--db sim:serializable?fault=aborted-read&rate=0.3 {hot}"));
+    let (answer, code) =
+        run(&folder, &format!("--db sim:serializable?latency-us=100&fault=aborted-read&rate=0.3 {hot}"));
     assert_eq!((judged(&answer), code), (("strict-serializable", "violated"), Some(1)));
     // A key that is read twice may hold something else the second time.
     let (answer, code) = run(&folder, &format!("--db sim:read-committed?latency-us=100 {hot}"));
@@ -36,8 +37,12 @@ fn a_promise_is_kept_or_broken() {
     assert_eq!((judged(&answer), code), (("read-committed", "holds"), Some(0)));
     let (answer, code) = run(&folder, &format!("--db sim:read-uncommitted?latency-us=100 {hot}"));
     assert_eq!((judged(&answer), code), (("read-uncommitted", "holds"), Some(0)));
-    let (answer, code) =
-        run(&folder, &format!("--db sim:read-committed?fault=aborted-read&rate=0.5 {hot} --abort-share 0.3"));
+    let (answer, code) = run(
+        &folder,
+        &format!(
+            "--db sim:read-committed?latency-us=100&fault=aborted-read&rate=0.5 {hot} --abort-share 0.3"
+        ),
+    );
     assert_eq!((judged(&answer), code), (("read-committed", "violated"), Some(1)));
 }
 

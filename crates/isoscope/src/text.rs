@@ -104,7 +104,11 @@ pub(crate) fn decide_instead(question: &Question<'_>, level: LevelId) -> Result<
 fn forbids(question: &Question<'_>, name: &AskedLevel, finding: FindingKind) -> bool {
     // A finding does not say whose it is, and some transactions may read anything that was written.
     let is_open = is_recorded(name) && some_read_uncommitted(question);
-    !is_open && name.shipped().unwrap_or(LevelId::ReadCommitted).forbids(finding)
+    let level = name.shipped().unwrap_or(LevelId::ReadCommitted);
+    // Where there are predicates, a finding rests on what each transaction left in the rows, which is derived for
+    // transactions that see a row alike each time.
+    let is_derived = question.history.has_predicates() && !level.forbids(FindingKind::NonRepeatableRead);
+    !is_open && !is_derived && level.forbids(finding)
 }
 
 /// Whether each transaction is bound by the level that it records.

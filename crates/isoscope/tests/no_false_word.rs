@@ -304,3 +304,25 @@ fn a_mark_outside_of_its_range_is_not_explained_by_the_delete() {
         "#]],
     );
 }
+
+/// What T1 wrote is not excluded at levels that let a row change between two reads: only there may T1 have been so.
+#[test]
+fn a_row_that_changed_between_two_reads_accuses_no_reader_of_the_next_write() {
+    check(
+        "init *=nil 2={a: 2, b: 2}\n\
+         a: p(true)={2={a: 2, b: 2}} p(true)={2={a: 3, b: 2}} w(2)={a: 0, b: 1}\n\
+         b: p(b != 0 or b = 2)={2={a: 2, b: 2}} pw(b != 0 or b = 2)={a: {\"+\": 1}}<\n\
+         b: r(2)={a: 0, b: 1}\n",
+        expect![[r#"
+            holds: read-committed read-uncommitted
+            violated: session-serializable serializable session-snapshot-isolation snapshot-isolation prefix parallel-si update-serializable causal update-atomic no-lost-update read-atomic cut-isolation
+        "#]],
+    );
+    check(
+        "init *=nil 2=2\na: p(true)={2=2} pw(true)={\"+\": 1}\nb: w(2)=5\nc: r(2)=6\n",
+        expect![[r#"
+            violated: session-serializable serializable session-snapshot-isolation snapshot-isolation prefix parallel-si causal update-atomic no-lost-update read-atomic cut-isolation
+            undecided: update-serializable read-committed read-uncommitted
+        "#]],
+    );
+}
