@@ -10,8 +10,8 @@ use crate::report::Report;
 pub fn rows(chances: &Chances) -> Vec<(String, String)> {
     let errors = chances.errors.unwrap_or_default();
     vec![
-        ("pairs that wrote the same key".to_owned(), number(chances.write_conflicts, 0)),
-        ("chances for a lost update".to_owned(), number(chances.lost_update, 0)),
+        ("pairs that wrote the same key".to_owned(), number(chances.write_conflicts, errors.write_conflicts)),
+        ("chances for a lost update".to_owned(), number(chances.lost_update, errors.lost_update)),
         ("chances for read skew".to_owned(), number(chances.read_skew, errors.read_skew)),
         ("chances for write skew".to_owned(), number(chances.write_skew, errors.write_skew)),
     ]
@@ -39,13 +39,13 @@ pub fn line(report: &Report<'_>) -> String {
         return "chances: not counted where there are predicates".to_owned();
     };
     let errors = chances.errors.unwrap_or_default();
-    let chance = |number: u64, error: u64, noun: &str| match error {
-        0 => counted(number as usize, noun),
-        _ => format!("about {}", counted(rounded(number, error) as usize, noun)),
+    let chance = |number: u64, error: u64, noun: &str| match chances.errors {
+        None => counted(number as usize, noun),
+        Some(_) => format!("about {}", counted(rounded(number, error) as usize, noun)),
     };
     let text = format!(
         "chances: {}, {}, {}",
-        chance(chances.lost_update, 0, "lost update"),
+        chance(chances.lost_update, errors.lost_update, "lost update"),
         chance(chances.read_skew, errors.read_skew, "read skew"),
         chance(chances.write_skew, errors.write_skew, "write skew")
     );
@@ -75,7 +75,7 @@ fn is_claimed(report: &Report<'_>, anomaly: &str) -> bool {
 pub fn blind(chances: &Chances) -> Vec<&'static str> {
     let is_counted = chances.errors.is_none();
     let all = [
-        ("lost update", chances.lost_update == 0),
+        ("lost update", chances.lost_update == 0 && is_counted),
         ("read skew", chances.read_skew == 0 && is_counted),
         ("write skew", chances.write_skew == 0 && is_counted),
     ];
@@ -101,7 +101,7 @@ pub fn sentence(history: &History, chances: &Chances) -> String {
 
 /// Which option of `run` gives more chances.
 pub fn hint(chances: &Chances) -> &'static str {
-    if chances.write_conflicts == 0 || blind(chances).len() == 3 {
+    if chances.write_conflicts == 0 && chances.errors.is_none() || blind(chances).len() == 3 {
         "fewer keys (run --keys) or more sessions (run --sessions) make transactions meet"
     } else if chances.lost_update == 0 {
         "writes that read their key first (run --read-modify-write-share) can lose updates"

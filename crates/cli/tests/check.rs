@@ -539,7 +539,7 @@ fn stages_can_be_switched_off_without_changing_the_answer() {
         "--without everything",
         expect![[r#"
             --- standard error
-            error: no stage is called "everything"; there are versions, rows, schedule, frontier, repair, whole, saturate, windows, guess, components, lazy, polarity, and internal for internal consistency
+            error: no stage is called "everything"; there are recorded, versions, rows, schedule, frontier, repair, whole, saturate, windows, guess, components, lazy, polarity, and internal for internal consistency
             --- exit 2
         "#]],
     );

@@ -164,6 +164,7 @@ impl History {
     }
 
     /// The place of a transaction in its session, from 0.
+    #[inline]
     pub fn place_in_session(&self, txn: TxnId) -> usize {
         txn.index() - self.session_start[self.session_of(txn).index()] as usize
     }
@@ -181,6 +182,7 @@ impl History {
     }
 
     /// The operations of a transaction that happened, in program order.
+    #[inline]
     pub fn ops(&self, txn: TxnId) -> impl Iterator<Item = (OpId, Op<'_>)> {
         let any_failed = !self.ops.failed.is_empty();
         self.op_range(txn)
@@ -234,11 +236,13 @@ impl History {
     }
 
     /// The place of the version that an operation wrote or read in its key's version order, where the database told.
+    #[inline]
     pub fn op_version(&self, op: OpId) -> Option<i64> {
         self.ops.version.get(op.index()).copied().and_then(unpack)
     }
 
     /// The times of a transaction.
+    #[inline]
     pub fn times(&self, txn: TxnId) -> TxnTimes {
         self.txns.times.get(txn.index()).map_or_else(TxnTimes::default, |&times| unpack_txn(times))
     }
@@ -427,6 +431,7 @@ impl SideTables {
         self.row_bytes += rows.map_or(0, bytes);
     }
 
+    #[inline]
     fn list(&self, place: usize) -> &[ValueId] {
         &self.list_elements[self.list_start[place] as usize..self.list_start[place + 1] as usize]
     }

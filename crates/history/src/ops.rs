@@ -57,6 +57,7 @@ pub enum Op<'h> {
 
 impl Op<'_> {
     /// The key, for an operation on one key.
+    #[inline]
     pub fn key(&self) -> Option<KeyId> {
         match *self {
             Self::Read { key, .. }

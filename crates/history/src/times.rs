@@ -194,6 +194,7 @@ pub(crate) fn pack(time: Option<i64>) -> i64 {
 }
 
 /// The times of a transaction, from its column.
+#[inline]
 pub(crate) fn unpack_txn(
     [begin_request, begin_response, commit_request, commit_response]: [i64; 4],
 ) -> TxnTimes {
@@ -205,6 +206,7 @@ pub(crate) fn unpack_txn(
     }
 }
 
+#[inline]
 pub(crate) fn unpack(time: i64) -> Option<i64> {
     (time != NO_TIME).then_some(time)
 }

@@ -1,14 +1,21 @@
 //! How much a history could have shown: the pairs of transactions in which an anomaly would have been visible.
 //!
 //! A run without conflicts satisfies every level and says nothing. Pairs are of different sessions and, where there are
-//! times, of transactions that may have overlapped. Pairs on one key are counted by sorting, O(n log n). Pairs on two
-//! keys are counted by walking from each reader to the writers of its keys. A few readers tell what that would take.
-//! Beyond a budget, only some readers are looked from (at random, but the same for the same history), and from these at
-//! some writers of each key: the numbers are then estimates with an error. A budget of ten times as many steps took
-//! longer than deciding a level.
+//! times, of transactions that may have overlapped. Pairs on one key are counted by sorting the writers of the key,
+//! pairs on two keys by walking from each reader to the writers of its keys.
+//!
+//! A large history is counted in part: some keys, and some readers with the writers of their keys. A few readers tell
+//! what walking takes; beyond a budget even fewer are walked from, and only to some writers of each key. What is counted
+//! in part is an estimate with an error (the sample is random, but the same for the same history). So counting takes one
+//! pass over the operations and some hundredths of a second, and no index: walking from all readers of a million
+//! transactions took a quarter of a whole check.
+
+mod touches;
 
 use history::{History, KeyId, Outcome, TxnId};
-use index::Index;
+
+use crate::LazyIndex;
+use touches::{Reads, Touched, Touches, Writer};
 
 /// The pairs; a pair counts once for each key (or pair of keys) on which it conflicts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
@@ -32,60 +39,67 @@ pub struct Chances {
 pub struct ChanceErrors {
     /// That of [`Chances::read_conflicts`].
     pub read_conflicts: u64,
+    /// That of [`Chances::write_conflicts`].
+    pub write_conflicts: u64,
+    /// That of [`Chances::lost_update`].
+    pub lost_update: u64,
     /// That of [`Chances::read_skew`].
     pub read_skew: u64,
     /// That of [`Chances::write_skew`].
     pub write_skew: u64,
 }
 
-/// Steps that counting pairs on two keys may take: some hundredths of a second.
-const BUDGET: u64 = 500_000;
+/// How much is counted.
+#[derive(Clone, Copy)]
+struct Budget {
+    /// Operations of the readers that are walked from, and of the writers of the keys whose pairs are counted.
+    operations: usize,
+    /// Steps of walking: some hundredths of a second.
+    steps: u64,
+}
 
-/// The readers from which it is estimated what counting takes.
+const BUDGET: Budget = Budget { operations: 60_000, steps: 300_000 };
+
+/// The readers from which it is estimated what walking takes.
 const PILOT_READERS: usize = 100;
 
 /// In a sample, about so many writers of a key are looked at from each read.
 const WRITERS_OF_SAMPLE: usize = 32;
 
 impl Chances {
-    /// Counts.
-    pub fn of(history: &History, index: &Index) -> Self {
-        Self::within(history, index, BUDGET)
+    /// Counts. The index is built only where ranges are read.
+    pub fn of(history: &History, index: &LazyIndex) -> Self {
+        Self::within(history, Reads::of(history, index), BUDGET)
     }
 
-    fn within(history: &History, index: &Index, budget: u64) -> Self {
-        let mut chances = Self::default();
-        let is_update = updates(history, index);
-        let (mut writers, mut updaters) = (Vec::new(), Vec::new());
-        for key in 0..history.keys().len() {
-            writers.clear();
-            updaters.clear();
-            for &write in index.writes_to(KeyId(key as u32)) {
-                let txn = index.writer(write);
-                if history.outcome(txn) == Outcome::Committed {
-                    writers.push(txn);
-                    updaters.extend(is_update[write as usize].then_some(txn));
-                }
-            }
-            chances.write_conflicts += concurrent_pairs(history, &writers);
-            chances.lost_update += concurrent_pairs(history, &updaters);
-        }
-        chances.add_crossings(&Crossings::of(history, index, budget));
-        chances
-    }
-
-    fn add_crossings(&mut self, crossings: &Crossings<'_>) {
+    fn within(history: &History, reads: Reads<'_>, budget: Budget) -> Self {
+        let is_committed = |&txn: &TxnId| history.outcome(txn) == Outcome::Committed;
+        let mut readers: Vec<TxnId> = history.txns().filter(is_committed).collect();
+        let all = readers.len();
+        let kept = share_within(all, history.op_count(), budget.operations);
+        choose(&mut readers, kept);
+        let keys = history.keys().len();
+        let stride = keys.div_ceil(share_within(keys, history.op_count(), budget.operations).max(1)).max(1);
+        let touches = Touches::of(history, reads, &readers, stride);
+        let pairs = Pairs::of(history, &touches, stride);
+        let crossings = Crossings::of(history, touches, readers, all, budget.steps);
         let [conflicts, read_skew, write_skew] = crossings.estimates();
-        self.read_conflicts = conflicts.0;
-        // Each pair on two keys was seen twice: from both of its keys, or from both of its transactions.
-        self.read_skew = read_skew.0 / 2;
-        self.write_skew = write_skew.0 / 2;
         let errors = ChanceErrors {
             read_conflicts: conflicts.1,
+            write_conflicts: pairs.write_conflicts.1,
+            lost_update: pairs.lost_update.1,
+            // Each pair on two keys was seen twice: from both of its keys, or from both of its transactions.
             read_skew: read_skew.1 / 2,
             write_skew: write_skew.1 / 2,
         };
-        self.errors = (!crossings.is_complete()).then_some(errors);
+        Self {
+            read_conflicts: conflicts.0,
+            write_conflicts: pairs.write_conflicts.0,
+            lost_update: pairs.lost_update.0,
+            read_skew: read_skew.0 / 2,
+            write_skew: write_skew.0 / 2,
+            errors: (stride > 1 || crossings.is_sample).then_some(errors),
+        }
     }
 
     /// Whether no transaction met another one: whatever the database did, isolation could not have been violated
@@ -95,15 +109,51 @@ impl Chances {
     }
 }
 
-/// For each final write, whether its transaction read the key before. One pass in the order of the transactions: asking
-/// at each key for the reads of its writers missed the cache for each of them.
-fn updates(history: &History, index: &Index) -> Vec<bool> {
-    let is_update = |txn: TxnId| {
-        let reads = &index.reads()[index.reads_of(txn)];
-        let writes = &index.writes()[index.writes_of(txn)];
-        writes.iter().map(move |write| reads.iter().any(|read| read.key == write.key))
-    };
-    history.txns().flat_map(is_update).collect()
+/// How many of some things to look at, so that about so many of the operations are looked at.
+fn share_within(all: usize, operations: usize, most: usize) -> usize {
+    match operations <= most {
+        true => all,
+        false => (all as u128 * most as u128 / operations as u128) as usize,
+    }
+}
+
+/// Keeps so many of the transactions, at random but alike for the same number, in their order.
+fn choose(txns: &mut Vec<TxnId>, kept: usize) {
+    if kept >= txns.len() {
+        return;
+    }
+    let mut state = 1;
+    for place in 0..kept {
+        let left = (txns.len() - place) as u64;
+        txns.swap(place, place + (random(&mut state) % left) as usize);
+    }
+    txns.truncate(kept);
+    txns.sort_unstable();
+}
+
+/// Pairs of writers of one key, over every so many keys: the number, and two standard errors.
+struct Pairs {
+    write_conflicts: (u64, u64),
+    lost_update: (u64, u64),
+}
+
+impl Pairs {
+    fn of(history: &History, touches: &Touches<'_>, stride: usize) -> Self {
+        let keys = history.keys().len();
+        let (mut conflicts, mut lost, mut seen) = (Sum::default(), Sum::default(), 0);
+        let (mut writers, mut updaters) = (Vec::new(), Vec::new());
+        for key in (0..keys).step_by(stride) {
+            let of_key = touches.writers_of(KeyId::from_index(key));
+            writers.clear();
+            writers.extend(of_key.iter().map(|writer| writer.txn));
+            updaters.clear();
+            updaters.extend(of_key.iter().filter(|writer| writer.is_update).map(|writer| writer.txn));
+            conflicts.add(concurrent_pairs(history, &writers));
+            lost.add(concurrent_pairs(history, &updaters));
+            seen += 1;
+        }
+        Self { write_conflicts: conflicts.scaled(seen, keys), lost_update: lost.scaled(seen, keys) }
+    }
 }
 
 /// The pairs of different sessions that may have overlapped.
@@ -128,7 +178,7 @@ fn concurrent_pairs(history: &History, txns: &[TxnId]) -> u64 {
     pairs(txns.len() as u64).saturating_sub(txns.iter().map(apart).sum())
 }
 
-/// The committed writers of a key by the time of their ends.
+/// The writers of a key by the time of their ends.
 struct Writers {
     txns: Vec<TxnId>,
     ends: Vec<i64>,
@@ -137,10 +187,9 @@ struct Writers {
 }
 
 impl Writers {
-    fn of(history: &History, index: &Index, key: KeyId) -> Self {
-        let writers = index.writes_to(key).iter().map(|&write| index.writer(write));
-        let committed = writers.filter(|&txn| history.outcome(txn) == Outcome::Committed);
-        let mut by_end: Vec<(i64, TxnId)> = committed.map(|txn| (span(history, txn).1, txn)).collect();
+    fn of(history: &History, writers: &[Writer]) -> Self {
+        let by_end = writers.iter().map(|writer| (span(history, writer.txn).1, writer.txn));
+        let mut by_end: Vec<(i64, TxnId)> = by_end.collect();
         by_end.sort_unstable();
         let mut earliest = i64::MAX;
         let mut earliest_starts: Vec<i64> = by_end
@@ -185,6 +234,9 @@ impl Sum {
 
     /// The sum over all, of which `seen` are the sample, and two standard errors.
     fn scaled(&self, seen: usize, all: usize) -> (u64, u64) {
+        if seen == all {
+            return (self.sum, 0);
+        }
         let (seen, all) = (seen as f64, all as f64);
         let mean = self.sum as f64 / seen.max(1.0);
         let variance = (self.squares - seen * mean * mean).max(0.0) / (seen - 1.0).max(1.0);
@@ -196,7 +248,7 @@ impl Sum {
 /// Counts pairs on two keys.
 struct Crossings<'h> {
     history: &'h History,
-    index: &'h Index,
+    touches: Touches<'h>,
     /// The writers of the keys that were looked at.
     writers: Vec<Option<Box<Writers>>>,
     /// For each key the last reader that was looked from, and the last that also writes it.
@@ -205,10 +257,13 @@ struct Crossings<'h> {
     /// How many committed transactions there are, and from how many was looked.
     all: usize,
     seen: usize,
-    /// Whether only some writers of a key are looked at.
+    /// Whether only some readers are looked from, or at some writers of a key only.
     is_sample: bool,
     /// What the current reader adds: read conflicts, read skews and write skews.
     of_reader: [u64; 3],
+    /// The keys of the current reader, and of the writer that is looked at.
+    of_this: Touched,
+    of_other: Touched,
     sums: [Sum; 3],
     steps: u64,
     /// The steps that looking at all writers would have taken.
@@ -217,24 +272,26 @@ struct Crossings<'h> {
 }
 
 impl<'h> Crossings<'h> {
-    /// Looks from all readers, or from a sample if that exceeds the budget.
-    fn of(history: &'h History, index: &'h Index, budget: u64) -> Self {
-        let is_committed = |&txn: &TxnId| history.outcome(txn) == Outcome::Committed;
-        let readers: Vec<TxnId> = history.txns().filter(is_committed).collect();
-        let mut pilot = Self::new(history, index, readers.len(), true);
-        pilot.look_from_some(&mut readers.clone(), PILOT_READERS, budget);
+    /// Looks from all of these readers, or from fewer if that exceeds the steps.
+    fn of(history: &'h History, touches: Touches<'h>, readers: Vec<TxnId>, all: usize, steps: u64) -> Self {
+        let mut pilot = Self::new(history, touches, all, true);
+        pilot.look_from_some(&mut readers.clone(), PILOT_READERS, steps);
         let estimate = pilot.whole_steps as u128 * readers.len() as u128 / (pilot.seen as u128).max(1);
-        let is_sample = estimate > u128::from(budget);
-        let mut crossings = Self::new(history, index, readers.len(), is_sample);
-        crossings.look_from_some(&mut { readers }, usize::MAX, if is_sample { budget } else { u64::MAX });
+        let is_too_much = estimate > u128::from(steps);
+        let mut crossings = Self::new(history, pilot.touches, all, is_too_much);
+        match is_too_much {
+            true => crossings.look_from_some(&mut { readers }, usize::MAX, steps),
+            false => crossings.look_from_all(&readers),
+        }
+        crossings.is_sample |= crossings.seen < all;
         crossings
     }
 
-    fn new(history: &'h History, index: &'h Index, all: usize, is_sample: bool) -> Self {
+    fn new(history: &'h History, touches: Touches<'h>, all: usize, is_sample: bool) -> Self {
         let keys = history.keys().len();
         Self {
             history,
-            index,
+            touches,
             writers: (0..keys).map(|_| None).collect(),
             read_by: vec![u32::MAX; keys],
             written_by: vec![u32::MAX; keys],
@@ -242,6 +299,8 @@ impl<'h> Crossings<'h> {
             seen: 0,
             is_sample,
             of_reader: [0; 3],
+            of_this: Touched::default(),
+            of_other: Touched::default(),
             sums: Default::default(),
             steps: 0,
             whole_steps: 0,
@@ -258,12 +317,11 @@ impl<'h> Crossings<'h> {
             let chosen = self.seen + (random(&mut self.random) % left) as usize;
             readers.swap(self.seen, chosen);
             self.look_from(readers[self.seen]);
-            self.seen += 1;
         }
     }
 
-    fn is_complete(&self) -> bool {
-        !self.is_sample
+    fn look_from_all(&mut self, readers: &[TxnId]) {
+        readers.iter().for_each(|&reader| self.look_from(reader));
     }
 
     /// The read conflicts, read skews and write skews of all readers, each with its error.
@@ -272,31 +330,35 @@ impl<'h> Crossings<'h> {
     }
 
     fn look_from(&mut self, reader: TxnId) {
-        let (history, index) = (self.history, self.index);
-        let reads = &index.reads()[index.reads_of(reader)];
-        for read in reads {
-            self.read_by[read.key.index()] = reader.0;
+        let history = self.history;
+        let mut own = std::mem::take(&mut self.of_this);
+        self.touches.of_txn(reader, &mut own);
+        for key in &own.reads {
+            self.read_by[key.index()] = reader.0;
         }
-        for write in &index.writes()[index.writes_of(reader)] {
-            self.written_by[write.key.index()] = reader.0;
+        for key in &own.writes {
+            self.written_by[key.index()] = reader.0;
         }
         self.of_reader = [0; 3];
-        for read in reads {
-            let writers = self.writers[read.key.index()].take();
+        for &key in &own.reads {
+            let writers = self.writers[key.index()].take();
             let writers = writers.unwrap_or_else(|| {
-                self.steps += index.writes_to(read.key).len() as u64;
-                Box::new(Writers::of(history, index, read.key))
+                let of_key = self.touches.writers_of(key);
+                self.steps += of_key.len() as u64;
+                Box::new(Writers::of(history, of_key))
             });
             let near = writers.near(span(history, reader));
             let stride = if self.is_sample { near.len().div_ceil(WRITERS_OF_SAMPLE).max(1) } else { 1 };
             let first = (random(&mut self.random) % stride as u64) as usize;
             let before = self.steps;
             for &writer in near.iter().skip(first).step_by(stride) {
-                self.look_at(reader, read.key, writer, stride as u64);
+                self.look_at(reader, key, writer, stride as u64);
             }
             self.whole_steps += (self.steps - before) * stride as u64;
-            self.writers[read.key.index()] = Some(writers);
+            self.writers[key.index()] = Some(writers);
         }
+        self.of_this = own;
+        self.seen += 1;
         for (sum, number) in self.sums.iter_mut().zip(self.of_reader) {
             sum.add(number);
         }
@@ -304,23 +366,23 @@ impl<'h> Crossings<'h> {
 
     /// Looks at a writer that stands for so many.
     fn look_at(&mut self, reader: TxnId, key: KeyId, writer: TxnId, weight: u64) {
-        let (history, index) = (self.history, self.index);
+        let history = self.history;
         self.steps += 1;
         let is_later = span(history, writer).0 > span(history, reader).1;
         if is_later || history.session_of(reader) == history.session_of(writer) {
             return;
         }
         self.of_reader[0] += weight;
-        let (writes, reads) = (index.writes_of(writer), index.reads_of(writer));
-        self.steps += (writes.len() + reads.len()) as u64;
-        let is_other_key_read =
-            |write: &&index::FinalWrite| write.key != key && self.read_by[write.key.index()] == reader.0;
-        let is_other_key_written =
-            |read: &&index::ExternalRead| read.key != key && self.written_by[read.key.index()] == reader.0;
-        let read_skews = index.writes()[writes].iter().filter(is_other_key_read).count();
-        let write_skews = index.reads()[reads].iter().filter(is_other_key_written).count();
+        let mut other = std::mem::take(&mut self.of_other);
+        self.touches.of_txn(writer, &mut other);
+        self.steps += (other.writes.len() + other.reads.len()) as u64;
+        let is_other_key_read = |write: &&KeyId| **write != key && self.read_by[write.index()] == reader.0;
+        let is_other_key_written = |read: &&KeyId| **read != key && self.written_by[read.index()] == reader.0;
+        let read_skews = other.writes.iter().filter(is_other_key_read).count();
+        let write_skews = other.reads.iter().filter(is_other_key_written).count();
         self.of_reader[1] += weight * read_skews as u64;
         self.of_reader[2] += weight * write_skews as u64;
+        self.of_other = other;
     }
 }
 
@@ -335,10 +397,11 @@ fn random(state: &mut u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use index::Index;
 
     fn chances(text: &str) -> Chances {
         let history = formats::notation::parse(text).unwrap();
-        Chances::of(&history, &Index::of(&history))
+        Chances::of(&history, &LazyIndex::default())
     }
 
     #[test]
@@ -398,15 +461,18 @@ mod tests {
     fn a_sample_comes_near_to_all_pairs() {
         for has_times in [true, false] {
             let history = busy(has_times);
-            let index = Index::of(&history);
-            let [conflicts, read_skew, write_skew] = all_pairs(&history, &index);
-            let whole = Chances::within(&history, &index, u64::MAX);
+            let lazy = LazyIndex::default();
+            let index = lazy.of(&history);
+            let [conflicts, read_skew, write_skew] = all_pairs(&history, index);
+            let reads = || Reads::of(&history, &lazy);
+            let whole =
+                Chances::within(&history, reads(), Budget { operations: usize::MAX, steps: u64::MAX });
             assert_eq!(
                 [whole.read_conflicts, whole.read_skew, whole.write_skew],
                 [conflicts, read_skew, write_skew]
             );
             assert_eq!(whole.errors, None);
-            let part = Chances::within(&history, &index, 1000);
+            let part = Chances::within(&history, reads(), Budget { operations: usize::MAX, steps: 1000 });
             let errors = part.errors.expect("a budget of 1,000 steps is too small for all");
             // Two standard errors are exceeded now and then, four hardly ever.
             assert!(

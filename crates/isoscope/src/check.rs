@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use certify::Fingerprint;
 use history::{Clock, History};
-use index::Index;
 use levels::LevelId;
 use order::parallel::with_threads;
 use verify::{Limit, Stages};
@@ -13,6 +12,7 @@ use verify::{Limit, Stages};
 use crate::answer::{Answer, AskedLevel, Decision, Obstacle};
 use crate::asked::{Asked, NotAsked};
 use crate::error::Error;
+use crate::lazy_index::LazyIndex;
 use crate::monitor::{Monitor, Unlimited};
 use crate::question::{Question, consequence};
 use crate::skew::SkewReport;
@@ -23,7 +23,7 @@ use crate::witness::Witness;
 /// A question about a history: which levels, and how.
 pub struct Check<'h> {
     history: &'h History,
-    index: Option<&'h Index>,
+    index: Option<&'h LazyIndex>,
     monitor: Option<&'h dyn Monitor>,
     asked: Asked,
     seed: u64,
@@ -75,8 +75,8 @@ impl<'h> Check<'h> {
         Self { asked, ..self }
     }
 
-    /// Uses an index of the history that is there already.
-    pub fn index(self, index: &'h Index) -> Self {
+    /// Uses this place for the index of the history, so that others can use the index too.
+    pub fn index(self, index: &'h LazyIndex) -> Self {
         Self { index: Some(index), ..self }
     }
 
@@ -144,14 +144,8 @@ impl<'h> Check<'h> {
     fn decide(&self) -> Result<Report, Error> {
         let choice = self.asked.choose(self.history)?;
         let unlimited = Unlimited::default();
-        let made;
-        let index = match self.index {
-            Some(index) => index,
-            None => {
-                made = Index::of(self.history);
-                &made
-            }
-        };
+        let own = LazyIndex::default();
+        let index = self.index.unwrap_or(&own);
         let turns = Turns::new(self.monitor.unwrap_or(&unlimited));
         let question = self.question(index, &turns);
         let is_asked = |level: &LevelId| choice.engine.contains(level) || choice.weak.contains(level);
@@ -195,7 +189,7 @@ impl<'h> Check<'h> {
         Ok(Report { answers: shipped.chain(own).map(answer).collect(), not_asked: choice.not_asked })
     }
 
-    fn question<'q>(&self, index: &'q Index, monitor: &'q Turns<'q>) -> Question<'q>
+    fn question<'q>(&self, index: &'q LazyIndex, monitor: &'q Turns<'q>) -> Question<'q>
     where
         'h: 'q,
     {
@@ -209,6 +203,7 @@ impl<'h> Check<'h> {
             certify: self.certify,
             is_named: !self.asked.is_all(),
             facts: OnceLock::new(),
+            tried_as_recorded: Default::default(),
         }
     }
 

@@ -10,13 +10,14 @@
 use anomalies::lattice::{self, Model, Names};
 use anomalies::{Anomaly, Assumptions, Class, ClassSearch, Found, Tier};
 use history::History;
-use index::{FindingKind, Index};
+use index::FindingKind;
 use levels::LevelId;
 
 use crate::answer::{Answer, Decision};
 use crate::asked::Asked;
 use crate::check::Check;
 use crate::error::Error;
+use crate::lazy_index::LazyIndex;
 use crate::monitor::Monitor;
 use crate::rewrite::{single_operations, without_internal_reads};
 
@@ -127,9 +128,9 @@ impl ElleQuestion {
         monitor: &dyn Monitor,
         answer: &mut ElleAnswer,
     ) -> Result<(), Error> {
-        let index = Index::of(history);
+        let index = LazyIndex::default();
         let is_initial = |kind| kind == FindingKind::ThinAirRead;
-        if index.findings().iter().any(|finding| is_initial(finding.kind)) {
+        if index.of(history).findings().iter().any(|finding| is_initial(finding.kind)) {
             return Ok(());
         }
         for &model in &self.models {

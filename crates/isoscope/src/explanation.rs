@@ -37,12 +37,16 @@ pub struct Line {
 
 impl Explanation {
     /// Explains an answer; nothing for one that is not a violation or that follows from another.
-    pub(crate) fn of(history: &History, index: &Index, answer: &Answer) -> Option<Self> {
+    pub(crate) fn of<'i>(
+        history: &History,
+        index: impl FnOnce() -> &'i Index,
+        answer: &Answer,
+    ) -> Option<Self> {
         if answer.decision != Decision::Violated {
             return None;
         }
         let (level, certificate) = answer.certificate.as_ref()?;
-        explain::explain(history, index, level, certificate).map(Self::of_certificate)
+        explain::explain(history, index(), level, certificate).map(Self::of_certificate)
     }
 
     /// Explains that a committed transaction read a value that no transaction wrote.

@@ -27,6 +27,8 @@ pub struct Limits {
     is_watched: AtomicBool,
     /// Microseconds from the start until the kernel may be asked for memory again.
     memory_due_us: AtomicU64,
+    /// What the kernel said when it was asked last.
+    is_memory_exceeded: AtomicBool,
 }
 
 /// Work that [`Limits::bound`] ended.
@@ -82,6 +84,7 @@ impl Limits {
             is_interrupted: || false,
             is_watched: AtomicBool::new(false),
             memory_due_us: AtomicU64::new(0),
+            is_memory_exceeded: AtomicBool::new(false),
         })
     }
 
@@ -128,11 +131,12 @@ impl Limits {
     fn is_memory_reached(&self) -> bool {
         let Some(memory) = self.most_memory() else { return false };
         let now_us = self.elapsed().as_micros() as u64;
-        if now_us < self.memory_due_us.load(Ordering::Relaxed) {
-            return false;
+        if now_us >= self.memory_due_us.load(Ordering::Relaxed) {
+            self.memory_due_us.store(now_us + MEMORY_INTERVAL_US, Ordering::Relaxed);
+            let is_exceeded = resident_bytes().is_some_and(|resident| resident > memory);
+            self.is_memory_exceeded.store(is_exceeded, Ordering::Relaxed);
         }
-        self.memory_due_us.store(now_us + MEMORY_INTERVAL_US, Ordering::Relaxed);
-        resident_bytes().is_some_and(|resident| resident > memory)
+        self.is_memory_exceeded.load(Ordering::Relaxed)
     }
 
     /// Runs work that cannot ask for limits itself; `what` completes "while ...".

@@ -39,12 +39,12 @@ fn txn_of(question: &Question<'_>, op: OpId) -> String {
 /// What keeps an operation from being decided, to read on after the name of its transaction.
 fn unsupported(question: &Question<'_>, op: OpId) -> String {
     match question.history.op(op) {
-        Op::Append { .. } if question.index.doubtful() == Some(op) => {
+        Op::Append { .. } if question.index().doubtful() == Some(op) => {
             "appended an element to a list that another transaction appended too: the appender that the elements before \
              it and the times make likely explains nothing, and what is certain does not contradict itself"
                 .to_owned()
         }
-        Op::Append { .. } | Op::ReadList { .. } if question.index.unindexed() == Some(op) => {
+        Op::Append { .. } | Op::ReadList { .. } if question.index().unindexed() == Some(op) => {
             "has a list of a kind that is decided in small histories only: one that does not start empty or is also \
              written as a whole, or one with an element that is appended twice beside predicates"
                 .to_owned()
@@ -74,7 +74,7 @@ fn beside_predicate(question: &Question<'_>) -> &'static str {
     let history = question.history;
     if history.initial().default == InitialDefault::UnknownButOne {
         "initial values were not recorded: any row may have matched"
-    } else if question.index.first_of_list().is_some() {
+    } else if question.index().first_of_list().is_some() {
         "the history also has lists, which is decided in small histories only"
     } else if history.has_versions() {
         "the history also records versions, which is decided in small histories only"

@@ -206,7 +206,7 @@ fn decide_at_any_size(
         true => check_facts(facts, level, &certificate),
         false => Ok(()),
     };
-    if let (Err(_), true, Some(op)) = (&checked, facts.is_doubtful(), question.index.doubtful()) {
+    if let (Err(_), true, Some(op)) = (&checked, facts.is_doubtful(), question.index().doubtful()) {
         let decision = Decision::Undecided(Obstacle::Operation(op));
         return Ok(Some(question.explained(Answer::plain(name.clone(), decision, started.elapsed()))));
     }

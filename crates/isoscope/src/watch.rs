@@ -36,7 +36,6 @@ use ::watch::{Built, Frontier, Known, Refused, Window};
 use certify::{Certificate, Node};
 use formats::native_jsonl::{Batch, LineReader};
 use history::{Clock, Datum, History, Outcome, TxnId};
-use index::Index;
 use levels::LevelId;
 use rustc_hash::FxHashMap;
 
@@ -49,6 +48,7 @@ use verify::Limit;
 use crate::answer::{Answer, Decision, Obstacle};
 use crate::check::Check;
 use crate::error::Error;
+use crate::lazy_index::LazyIndex;
 use crate::limits::Limits;
 use collected::Collected;
 
@@ -359,8 +359,8 @@ impl Watcher {
     fn decide_window(&mut self) -> Result<(), WatchError> {
         while let Some(window) = &mut self.window {
             let built = window.build(false);
-            let index = Index::of(&built.history);
-            let known = window.observe(&built, &index);
+            let index = LazyIndex::default();
+            let known = window.observe(&built, index.of(&built.history));
             if let Some(order) = self.guess(&built.history, known.as_ref()) {
                 return self.settle(&built, known, &order);
             }
@@ -553,7 +553,7 @@ impl Watcher {
     fn ask(
         &self,
         history: &History,
-        index: Option<&Index>,
+        index: Option<&LazyIndex>,
         level: LevelId,
     ) -> Result<Option<Answer>, WatchError> {
         let limits = (self.limits)();

@@ -2,8 +2,7 @@
 
 use drive::simulate::{Config, generate, preset};
 use history::History;
-use index::Index;
-use isoscope::{Check, LevelId, with_threads};
+use isoscope::{Check, LevelId, Stages};
 
 /// Large enough that tables are cut into blocks.
 const TRANSACTIONS: u32 = 30_000;
@@ -15,8 +14,9 @@ fn history(workload: &str, seed: u64) -> History {
 }
 
 fn answer(history: &History, level: LevelId, threads: usize) -> String {
-    let index = with_threads(threads, || Index::of(history));
-    let check = Check::new(history).index(&index).level(level).threads(threads);
+    // The order of the recorded times would explain most of these histories, and leave nothing for the threads.
+    let stages = Stages { recorded: false, ..Stages::default() };
+    let check = Check::new(history).stages(stages).level(level).threads(threads);
     let report = check.run().expect("an answer");
     let answer = &report.answers[0];
     format!("{:?} {:?} {:?}", answer.decision, answer.certificate, answer.stats.counts)

@@ -15,6 +15,7 @@ mod options;
 mod predicates;
 mod problem;
 mod proof;
+mod recorded;
 mod refute;
 mod repair;
 mod rows;
@@ -31,6 +32,7 @@ mod windows;
 mod writers;
 
 pub use options::{Limit, Options, Stages};
+pub use recorded::explain_as_recorded;
 pub use stats::Stats;
 
 use certify::{Certificate, Core, Level};

@@ -18,6 +18,8 @@ pub enum Limit {
 /// The stages that can be switched off, to measure what each is worth. All are on by default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stages {
+    /// Try the order that the recorded times suggest before anything is derived from the history.
+    pub recorded: bool,
     /// Decide by the dependency graph alone where the history tells the order of versions.
     pub versions: bool,
     /// Run the transactions of a history with predicates on its rows before anything else.
@@ -47,6 +49,7 @@ pub struct Stages {
 impl Default for Stages {
     fn default() -> Self {
         Self {
+            recorded: true,
             versions: true,
             rows: true,
             schedule: true,
@@ -65,7 +68,8 @@ impl Default for Stages {
 
 impl Stages {
     /// The names by which the stages are switched, with what each is.
-    pub const NAMES: [&'static str; 12] = [
+    pub const NAMES: [&'static str; 13] = [
+        "recorded",
         "versions",
         "rows",
         "schedule",
@@ -83,6 +87,7 @@ impl Stages {
     /// Switches one stage off; false if there is no such stage.
     pub fn switch_off(&mut self, name: &str) -> bool {
         let stage = match name {
+            "recorded" => &mut self.recorded,
             "versions" => &mut self.versions,
             "rows" => &mut self.rows,
             "schedule" => &mut self.schedule,

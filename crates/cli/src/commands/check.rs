@@ -3,16 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use certify::Fingerprint;
 use certify::text::{self, TextDocument};
 use clap::Args;
 use formats::ReadOptions;
 use history::Clock;
-use index::Index;
 use isoscope::anomalies::ClassSearch;
-use isoscope::{Asked, Check, Limit, Monitor, Stages, Witness, limits, units, without_internal_reads};
+use isoscope::{
+    Asked, Check, LazyIndex, Limit, Monitor, Stages, Witness, limits, units, without_internal_reads,
+};
 use serde_json::{Value, json};
 
 use super::anomalies;
@@ -137,7 +138,7 @@ fn check_one(
         monitor: Watched::new(&limits, &progress),
         asked: OnceLock::new(),
         subject: OnceLock::new(),
-        index: OnceLock::new(),
+        index: LazyIndex::default(),
     };
     watched(
         &limits,
@@ -329,7 +330,7 @@ struct Question<'a> {
     monitor: Watched<'a>,
     asked: OnceLock<Asked>,
     subject: OnceLock<Subject>,
-    index: OnceLock<(Index, Duration)>,
+    index: LazyIndex,
 }
 
 impl Question<'_> {
@@ -348,13 +349,9 @@ impl Question<'_> {
         let options = ReadOptions { threads, ..self.input.reading.options(limits.memory()) };
         let read = Subject::read_as(self.input.input(), options, limits)?;
         let subject = self.subject.get_or_init(|| self.arguments.without_internal(read));
-        self.monitor.stage("indexing");
-        let started = Instant::now();
-        let index = isoscope::with_threads(threads, || Index::of(&subject.history));
-        let (index, _) = self.index.get_or_init(|| (index, started.elapsed()));
         let shares = Shares::of_all(&self.monitor, self.time_of_unnamed(asked));
-        let check = self.check(subject, asked)?.index(index);
-        let sharing = self.check(subject, asked)?.index(index).monitor(&shares);
+        let check = self.check(subject, asked)?.index(&self.index);
+        let sharing = self.check(subject, asked)?.index(&self.index).monitor(&shares);
         let reports = &self.arguments.reports;
         let needs = [&reports.html, &self.arguments.baseline, &self.arguments.write_baseline];
         let with_witnesses = needs.into_iter().any(Option::is_some);
@@ -475,15 +472,17 @@ impl Question<'_> {
     }
 
     fn shown(&self, subject: &Subject) -> Shown {
-        let of_index = |(index, _): &(Index, _)| Shown::of(&subject.history, index, Bar::ReadsOthers);
-        self.index.get().map_or_else(Shown::not_counted, of_index)
+        match self.monitor.reached().is_some() && !self.index.is_built() {
+            // Another thread may be building the index, and there is no time to wait for it.
+            true => Shown::not_counted(),
+            false => Shown::of(&subject.history, &self.index, Bar::ReadsOthers),
+        }
     }
 
     fn stats(&self, subject: &Subject) -> RunStats {
-        let index_time = self.index.get().map_or(Duration::ZERO, |(_, time)| *time);
         RunStats {
             read_ms: units::milliseconds(subject.read_time),
-            index_ms: units::milliseconds(index_time),
+            index_ms: units::milliseconds(self.index.time()),
             total_ms: units::milliseconds(self.monitor.elapsed()),
             history_bytes: subject.history.heap_bytes() as u64,
             peak_memory_bytes: limits::peak_bytes(),

@@ -11,8 +11,7 @@ use clap::Args;
 use databases::{Database, Setting};
 use formats::{Format, Temporary};
 use history::Summary;
-use index::Index;
-use isoscope::Check;
+use isoscope::{Check, LazyIndex};
 use picture::Page;
 use probe::{Cell, Patience, Suite};
 use serde_json::json;
@@ -85,7 +84,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         not_asked: Vec::new(),
         stats: None,
         witnesses,
-        shown: Shown::of(&subject.history, &Index::of(&subject.history), Bar::ReadsOthers),
+        shown: Shown::of(&subject.history, &LazyIndex::default(), Bar::ReadsOthers),
         run: None,
     };
     let page = write_page(arguments, &tables, &report)?;

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use index::Index;
-use isoscope::{Asked, Check, Decision, Limits, Witness, units};
+use isoscope::{Asked, Check, Decision, LazyIndex, Limits, Witness, units};
 use picture::Use;
 use serde_json::json;
 
@@ -89,7 +88,7 @@ fn explain(
         not_asked: answered.not_asked,
         stats: None,
         witnesses,
-        shown: Shown::of(&subject.history, &Index::of(&subject.history), Bar::ReadsOthers),
+        shown: Shown::of(&subject.history, &LazyIndex::default(), Bar::ReadsOthers),
         run: None,
     };
     write(arguments, &report)?;

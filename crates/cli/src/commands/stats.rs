@@ -6,7 +6,7 @@ use clap::Args;
 use history::{History, Op};
 use index::Index;
 use isoscope::units::{self, count};
-use isoscope::{Chances, limits};
+use isoscope::{Chances, LazyIndex, limits};
 use serde::Serialize;
 
 use crate::args::{InputArguments, LimitArguments, OutputArguments};
@@ -102,15 +102,16 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 struct Counted {
-    index: Index,
+    index: LazyIndex,
     contents: Contents,
     chances: Chances,
 }
 
 impl Counted {
     fn of(history: &History) -> Self {
-        let index = Index::of(history);
-        Self { contents: Contents::of(history, &index), chances: Chances::of(history, &index), index }
+        let index = LazyIndex::default();
+        let contents = Contents::of(history, index.of(history));
+        Self { contents, chances: Chances::of(history, &index), index }
     }
 }
 
@@ -148,7 +149,6 @@ impl Contents {
             ambiguous_reads += usize::from(sources.writes.len() + usize::from(sources.initial) > 1);
             initial_reads += usize::from(sources.initial);
         }
-        let duplicate = |&write: &usize| index.same_value(write).len() > 1;
         Self {
             operations: operations_by_kind(history),
             transactions_per_session: spread(
@@ -163,7 +163,7 @@ impl Contents {
             ambiguous_reads,
             initial_reads,
             final_writes: index.writes().len(),
-            duplicate_writes: (0..index.writes().len()).filter(duplicate).count(),
+            duplicate_writes: index.groups().map(<[u32]>::len).sum(),
             failed_operations: history.failed_op_count(),
             times: history.has_times(),
             operation_times: history.has_op_times(),
@@ -194,7 +194,7 @@ fn spread(numbers: impl Iterator<Item = usize>) -> [usize; 3] {
 }
 
 fn print_json(subject: &Subject, counted: Counted, peak_memory_bytes: Option<u64>) -> Result<(), Failure> {
-    let findings = counted.index.findings().iter().map(|finding| FindingJson {
+    let findings = counted.index.of(&subject.history).findings().iter().map(|finding| FindingJson {
         kind: finding.kind.name(),
         transaction: subject.history.txn_label(finding.txn),
         sentence: finding.sentence(&subject.history),
@@ -216,7 +216,7 @@ fn print_text(subject: &Subject, counted: &Counted) -> Result<(), Failure> {
     writeln!(out, "{}", style.wrap(&subject.headline(), 0, 2))?;
     write_contents(subject, &counted.contents, &mut out)?;
     write_chances(subject, &counted.chances, &mut out)?;
-    write_findings(subject, &counted.index, style, &mut out)?;
+    write_findings(subject, counted.index.of(&subject.history), style, &mut out)?;
     Ok(out.flush()?)
 }
 
@@ -273,8 +273,8 @@ fn write_chances(subject: &Subject, chances: &Chances, out: &mut Screen<'_>) -> 
     };
     heading(out, &format!("what it could have shown ({overlapping})"))?;
     let errors = chances.errors.unwrap_or_default();
-    row(out, "writes of the same key", &power::number(chances.write_conflicts, 0))?;
-    row(out, "lost update", &power::number(chances.lost_update, 0))?;
+    row(out, "writes of the same key", &power::number(chances.write_conflicts, errors.write_conflicts))?;
+    row(out, "lost update", &power::number(chances.lost_update, errors.lost_update))?;
     row(out, "read skew", &power::number(chances.read_skew, errors.read_skew))?;
     row(out, "write skew", &power::number(chances.write_skew, errors.write_skew))?;
     match chances.errors {

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use index::Index;
-use isoscope::Chances;
+use isoscope::{Chances, LazyIndex};
 use picture::Page;
 
 use super::Report;
@@ -20,7 +19,7 @@ pub fn write(file: &Path, page: &Page<'_>) -> Result<(), Failure> {
 /// The page of a report: the levels, and what shows the violations.
 pub fn page<'r>(report: &Report<'r>) -> Page<'r> {
     let history = &report.subject.history;
-    let chances = Chances::of(history, &Index::of(history));
+    let chances = Chances::of(history, &LazyIndex::default());
     Page {
         title: report.subject.name.clone(),
         about: format!("{} {}", report.sentence(), report.subject.counts()),

@@ -5,8 +5,7 @@ use std::time::Duration;
 use expect_test::{Expect, expect};
 use formats::Format;
 use history::Summary;
-use index::Index;
-use isoscope::{Check, LevelId, Limits, NotAsked};
+use isoscope::{Check, LazyIndex, LevelId, Limits, NotAsked};
 
 use super::shown::{Bar, Shown};
 use super::{Report, json, text};
@@ -40,7 +39,7 @@ fn check(limits: &Limits, asked: &[LevelId], show: fn(&Report<'_>) -> String, ex
         not_asked: vec![NotAsked { level: "strong-si", reason: "it needs timestamps" }],
         stats: None,
         witnesses: Vec::new(),
-        shown: Shown::of(&subject.history, &Index::of(&subject.history), Bar::ReadsOthers),
+        shown: Shown::of(&subject.history, &LazyIndex::default(), Bar::ReadsOthers),
         run: None,
     };
     assert_eq!(report.exit(), Exit::Undecided);

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use ::run::options::Options;
 use ::run::promises::Promise;
 use formats::{Input, ReadOptions};
-use index::Index;
 use isoscope::{
-    Answer, Asked, AskedLevel, Check, Decision, LevelId, Limits, Monitor, NotAsked, Witness, limits,
+    Answer, Asked, AskedLevel, Check, Decision, LazyIndex, LevelId, Limits, Monitor, NotAsked, Witness,
+    limits,
 };
 
 use crate::args::{LimitArguments, ReadingArguments, processors};
@@ -124,7 +124,7 @@ fn decide(
     let reading = ReadingArguments { format: None, initial_transaction: false, input_limit: None };
     let options = ReadOptions { threads, ..reading.options(limits.memory()) };
     let subject = Subject::read_as(Input::Path(file.to_owned()), options, limits)?;
-    let index = isoscope::with_threads(threads, || Index::of(&subject.history));
+    let index = LazyIndex::default();
     let watched = Watched::new(limits, progress);
     let first = question.first();
     let monitor = Shares::of_run(&watched, &first, question.judged_name(), question.time_for_others());

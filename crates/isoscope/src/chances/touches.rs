@@ -1,0 +1,168 @@
+//! Which keys transactions read and wrote, and who wrote the keys that matter.
+
+use history::{History, KeyId, Op, Outcome, TxnId};
+use index::Index;
+
+use crate::LazyIndex;
+
+/// Where the reads and writes of a transaction come from.
+#[derive(Clone, Copy)]
+pub(super) enum Reads<'h> {
+    /// From its operations.
+    Operations,
+    /// From the index, which makes a range read one of every known key in the range.
+    Index(&'h Index),
+}
+
+impl<'h> Reads<'h> {
+    pub fn of(history: &History, index: &'h LazyIndex) -> Self {
+        match history.has_ranges() || history.has_predicates() {
+            true => Self::Index(index.of(history)),
+            false => Self::Operations,
+        }
+    }
+}
+
+/// A committed transaction that writes a key.
+#[derive(Clone, Copy)]
+pub(super) struct Writer {
+    pub txn: TxnId,
+    /// Whether it read the key before.
+    pub is_update: bool,
+}
+
+/// The keys of a transaction.
+#[derive(Default)]
+pub(super) struct Touched {
+    pub reads: Vec<KeyId>,
+    pub writes: Vec<KeyId>,
+}
+
+/// What is known of a key in the transaction that is being looked at.
+#[derive(Clone, Copy, Default)]
+struct Mark {
+    stamp: u32,
+    is_read: bool,
+    is_written: bool,
+}
+
+/// The reads and writes of transactions, and the writers of some keys.
+pub(super) struct Touches<'h> {
+    history: &'h History,
+    reads: Reads<'h>,
+    marks: Vec<Mark>,
+    stamp: u32,
+    /// The writers of the keys that matter, key by key.
+    writers: Vec<Writer>,
+    writer_start: Vec<u32>,
+}
+
+impl<'h> Touches<'h> {
+    /// Collects the writers of every so many keys, and of the keys that these transactions read.
+    pub fn of(history: &'h History, reads: Reads<'h>, readers: &[TxnId], stride: usize) -> Self {
+        let keys = history.keys().len();
+        let mut touches = Self {
+            history,
+            reads,
+            marks: vec![Mark::default(); keys],
+            stamp: 0,
+            writers: Vec::new(),
+            writer_start: vec![0; keys + 1],
+        };
+        let mut matters: Vec<bool> = (0..keys).map(|key| key % stride == 0).collect();
+        if stride > 1 {
+            for &reader in readers {
+                touches.visit(reader, |key, is_write, _| matters[key.index()] |= !is_write);
+            }
+        }
+        touches.collect_writers(&matters);
+        touches
+    }
+
+    /// The writers of a key, if it is one of those that matter.
+    pub fn writers_of(&self, key: KeyId) -> &[Writer] {
+        let start = |key: usize| self.writer_start[key] as usize;
+        &self.writers[start(key.index())..start(key.index() + 1)]
+    }
+
+    /// Fills in the keys that a transaction read from outside, and those that it wrote, each once.
+    pub fn of_txn(&mut self, txn: TxnId, keys: &mut Touched) {
+        keys.reads.clear();
+        keys.writes.clear();
+        self.visit(txn, |key, is_write, _| match is_write {
+            true => keys.writes.push(key),
+            false => keys.reads.push(key),
+        });
+    }
+
+    /// Visits the keys that a transaction read and wrote: the key, whether it is a write, and whether that is an update.
+    fn visit(&mut self, txn: TxnId, mut visit: impl FnMut(KeyId, bool, bool)) {
+        self.stamp += 1;
+        let stamp = self.stamp;
+        let marks = &mut self.marks;
+        let mut mark = |key: KeyId, is_write: bool| {
+            let mark = &mut marks[key.index()];
+            if mark.stamp != stamp {
+                *mark = Mark { stamp, ..Mark::default() };
+            }
+            let is_new = if is_write { !mark.is_written } else { !mark.is_written && !mark.is_read };
+            let is_update = is_write && mark.is_read;
+            match is_write {
+                true => mark.is_written = true,
+                false => mark.is_read = true,
+            }
+            if is_new {
+                visit(key, is_write, is_update);
+            }
+        };
+        match self.reads {
+            Reads::Operations => {
+                for (_, op) in self.history.ops(txn) {
+                    if let Some((key, is_write)) = touched(&op) {
+                        mark(key, is_write);
+                    }
+                }
+            }
+            Reads::Index(index) => {
+                index.reads()[index.reads_of(txn)].iter().for_each(|read| mark(read.key, false));
+                index.writes()[index.writes_of(txn)].iter().for_each(|write| mark(write.key, true));
+            }
+        }
+    }
+
+    /// Counts the writers of each key that matters, then puts them at their places.
+    fn collect_writers(&mut self, matters: &[bool]) {
+        let history = self.history;
+        let mut found: Vec<(KeyId, Writer)> = Vec::new();
+        for txn in history.txns().filter(|&txn| history.outcome(txn) == Outcome::Committed) {
+            self.visit(txn, |key, is_write, is_update| {
+                if is_write && matters[key.index()] {
+                    found.push((key, Writer { txn, is_update }));
+                }
+            });
+        }
+        for (key, _) in &found {
+            self.writer_start[key.index() + 1] += 1;
+        }
+        for key in 0..matters.len() {
+            self.writer_start[key + 1] += self.writer_start[key];
+        }
+        let mut next = self.writer_start.clone();
+        self.writers = vec![Writer { txn: TxnId(0), is_update: false }; found.len()];
+        for (key, writer) in found {
+            self.writers[next[key.index()] as usize] = writer;
+            next[key.index()] += 1;
+        }
+    }
+}
+
+/// The key that an operation reads or writes, and whether it writes.
+fn touched(op: &Op<'_>) -> Option<(KeyId, bool)> {
+    match *op {
+        Op::Read { key, value: Some(_) } | Op::ReadList { key, list: Some(_) } => Some((key, false)),
+        Op::Write { key, .. } | Op::Insert { key, .. } | Op::Append { key, .. } | Op::Delete { key, .. } => {
+            Some((key, true))
+        }
+        _ => None,
+    }
+}

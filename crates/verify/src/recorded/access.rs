@@ -1,0 +1,107 @@
+//! What an event reads from outside of its transaction, and what it writes.
+
+use history::{History, KeyId, Op, OpId, TxnId, ValueId};
+
+use super::run::NONE;
+
+/// What a read returned of a key: a value, or a list by its length and last element.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Expected {
+    pub value: u32,
+    /// `NONE` for a value.
+    pub length: u32,
+}
+
+/// A read from outside of the transaction.
+#[derive(Clone, Copy)]
+pub(super) struct Read {
+    pub key: KeyId,
+    pub expected: Expected,
+}
+
+/// What a transaction leaves in a key, or appends to it.
+#[derive(Clone, Copy)]
+pub(super) struct Write {
+    pub key: KeyId,
+    pub value: u32,
+    pub is_append: bool,
+}
+
+impl Write {
+    #[inline]
+    pub fn of(op: &Op<'_>) -> Option<Self> {
+        match *op {
+            Op::Write { key, value } | Op::Insert { key, value } => {
+                Some(Self { key, value: value.0, is_append: false })
+            }
+            Op::Append { key, value } => Some(Self { key, value: value.0, is_append: true }),
+            Op::Delete { key, tombstone } => {
+                Some(Self { key, value: tombstone.unwrap_or(ValueId::NIL).0, is_append: false })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The reads and writes of an open event.
+pub(super) struct Slot {
+    /// `NONE` if the slot is free.
+    pub event: u32,
+    pub reads: Vec<Read>,
+    /// In program order: the last one of a key counts.
+    pub writes: Vec<Write>,
+}
+
+impl Default for Slot {
+    fn default() -> Self {
+        Self { event: NONE, reads: Vec::new(), writes: Vec::new() }
+    }
+}
+
+impl Slot {
+    /// Whether the event leaves a value in a key.
+    pub fn leaves(&self, key: KeyId, value: u32) -> bool {
+        let last = self.writes.iter().rfind(|write| write.key == key);
+        last.is_some_and(|write| write.value == value)
+    }
+}
+
+/// Fills a slot with the reads of a transaction, its writes, or both.
+pub(super) fn decode(history: &History, txn: TxnId, reads: bool, writes: bool, slot: &mut Slot) {
+    slot.reads.clear();
+    slot.writes.clear();
+    for (id, op) in history.ops(txn) {
+        if let Some(write) = Write::of(&op) {
+            slot.writes.push(write);
+        } else if reads {
+            slot.reads.extend(read_of(history, txn, (id, &op), slot));
+        }
+    }
+    if !writes {
+        slot.writes.clear();
+    }
+}
+
+/// A read from outside of the transaction. A read of the same value again is none, and neither is one of a key that the
+/// transaction wrote, but a list shows what was there before its own elements.
+fn read_of(history: &History, txn: TxnId, (id, op): (OpId, &Op<'_>), slot: &Slot) -> Option<Read> {
+    let is_written = |key: KeyId| slot.writes.iter().any(|write| write.key == key);
+    match *op {
+        Op::Read { key, value: Some(value) } if !is_written(key) => {
+            Some(Read { key, expected: Expected { value: value.0, length: NONE } })
+        }
+        Op::ReadList { key, list: Some(list) } => {
+            let own = if is_written(key) { own_appends(history, txn, id, key) } else { 0 };
+            let outside = &list[..list.len().saturating_sub(own)];
+            let value = outside.last().map_or(0, |element| element.0);
+            Some(Read { key, expected: Expected { value, length: outside.len() as u32 } })
+        }
+        _ => None,
+    }
+}
+
+/// How many elements a transaction appended to a key before an operation.
+fn own_appends(history: &History, txn: TxnId, before: OpId, key: KeyId) -> usize {
+    let earlier = history.ops(txn).take_while(|&(id, _)| id < before);
+    earlier.filter(|(_, op)| matches!(op, Op::Append { key: of, .. } if *of == key)).count()
+}

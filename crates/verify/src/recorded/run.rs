@@ -1,0 +1,416 @@
+//! The store that the events run against, and which event has to run before which.
+//!
+//! The operations of an event are decoded once, when it opens, into a slot that is used again after it ran: walking the
+//! history for each question took three times as many instructions.
+
+use certify::{Certificate, Node};
+use history::{History, KeyId, Outcome, TxnId, ValueId};
+
+use super::access::{Expected, Read, Slot, Write, decode};
+
+/// No event, no entry.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// How many events may each wait for the next one.
+const DEEPEST: usize = 64;
+
+/// What a key holds or held.
+#[derive(Clone, Copy)]
+pub(super) struct Version {
+    /// The value, or the last element of a list.
+    value: u32,
+    /// How many elements were appended; `NONE` as long as the initial value is not known.
+    length: u32,
+    /// The event that wrote it, and its place in the order; `NONE` and 0 for the initial state.
+    by: u32,
+    at: u32,
+    /// The place of the last event that read it, or 0.
+    read_at: u32,
+}
+
+impl Version {
+    fn fits(&self, expected: Expected) -> bool {
+        match expected.length {
+            NONE => self.value == expected.value || self.length == NONE,
+            0 => self.length == 0 || self.length == NONE,
+            length => self.length == length && self.value == expected.value,
+        }
+    }
+}
+
+/// A key.
+#[derive(Clone, Copy)]
+struct Cell {
+    now: Version,
+    /// What it held before.
+    before: Version,
+    /// The open event that writes the key and opened last, if any.
+    writer: u32,
+    /// The first of the open reads of the key, in `Run::reads`.
+    reads: u32,
+}
+
+/// A read of an open event, in the list of its key.
+#[derive(Clone, Copy)]
+struct OpenRead {
+    event: u32,
+    expected: Expected,
+    next: u32,
+}
+
+/// What became of an event.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum State {
+    Waiting,
+    Open,
+    /// Events that have to come before it are being run.
+    Running,
+    Done,
+}
+
+/// Events that run one after the other.
+pub(super) struct Run<'h> {
+    history: &'h History,
+    events_per_txn: u32,
+    cells: Vec<Cell>,
+    states: Vec<State>,
+    /// The slot of each event that is open, and how many events had run when it opened.
+    slot_of: Vec<u32>,
+    opened_at: Vec<u32>,
+    slots: Vec<Slot>,
+    free_slots: Vec<u32>,
+    /// The events that ran, in their order; `Node::INITIAL` for one that was moved.
+    order: Vec<Node>,
+    /// Events that run before the event at a place of the order.
+    moved: Vec<(u32, Node)>,
+    reads: Vec<OpenRead>,
+    /// Entries of `reads` that can be used again.
+    free_reads: Vec<u32>,
+    /// Steps that may still be taken: a run that looks for events again and again ends.
+    steps: usize,
+}
+
+impl<'h> Run<'h> {
+    pub fn new(history: &'h History, events_per_txn: u32) -> Self {
+        let cell = |key| {
+            let initial = history.initial().value_of(KeyId::from_index(key));
+            let (value, length) = initial.map_or((ValueId::NIL.0, NONE), |value| (value.0, 0));
+            let now = Version { value, length, by: NONE, at: 0, read_at: 0 };
+            Cell { now, before: now, writer: NONE, reads: NONE }
+        };
+        let events = history.txn_count() * events_per_txn as usize;
+        Self {
+            history,
+            events_per_txn,
+            cells: (0..history.keys().len()).map(cell).collect(),
+            states: vec![State::Waiting; events],
+            slot_of: vec![NONE; events],
+            opened_at: vec![NONE; events],
+            slots: Vec::new(),
+            free_slots: Vec::new(),
+            order: Vec::with_capacity(events + 1),
+            moved: Vec::new(),
+            reads: Vec::new(),
+            free_reads: Vec::new(),
+            steps: 32 * (history.op_count() + events) + (1 << 20),
+        }
+    }
+
+    /// From now on an event may run.
+    pub fn open(&mut self, node: Node) {
+        if self.states[node.0 as usize] != State::Waiting {
+            return;
+        }
+        self.states[node.0 as usize] = State::Open;
+        self.opened_at[node.0 as usize] = self.order.len() as u32;
+        let place = self.free_slots.pop().unwrap_or_else(|| {
+            self.slots.push(Slot::default());
+            self.slots.len() as u32 - 1
+        });
+        self.slot_of[node.0 as usize] = place;
+        let mut slot = std::mem::take(&mut self.slots[place as usize]);
+        slot.event = node.0;
+        decode(self.history, self.txn_of(node), self.reads(node), self.writes(node), &mut slot);
+        for write in &slot.writes {
+            self.cells[write.key.index()].writer = node.0;
+        }
+        let runs_at_once = slot.writes.is_empty() && self.is_free(node) && self.mismatch(&slot).is_none();
+        if !runs_at_once {
+            slot.reads.iter().for_each(|&read| self.note_read(read, node));
+        }
+        self.slots[place as usize] = slot;
+        if runs_at_once {
+            self.place(node);
+        }
+    }
+
+    /// An event has to have run now; false if it cannot.
+    pub fn close(&mut self, node: Node) -> bool {
+        self.force(node, 0)
+    }
+
+    /// The order, with those transactions of unknown outcome that ran to their end.
+    pub fn finish(mut self) -> Certificate {
+        self.order.push(Node::INITIAL);
+        self.moved.sort_by_key(|&(place, _)| place);
+        let commit_of = |txn| Node::commit(txn, self.events_per_txn).0 as usize;
+        let is_unknown = |txn| self.history.outcome(txn) == Outcome::Unknown;
+        let has_run = |txn| self.states[commit_of(txn)] == State::Done;
+        let unknown = self.history.txns().filter(|&txn| is_unknown(txn) && has_run(txn));
+        let committed_unknown: Vec<TxnId> = unknown.collect();
+        let keeps = |node: &Node| *node != Node::INITIAL && has_run(self.txn_of(*node));
+        let mut order = Vec::with_capacity(self.order.len());
+        let mut moved = self.moved.iter().peekable();
+        for (place, &node) in self.order.iter().enumerate() {
+            while let Some(&(_, node)) = moved.next_if(|&&(before, _)| before as usize == place) {
+                order.push(node);
+            }
+            order.extend(Some(node).filter(keeps));
+        }
+        Certificate::Holds { order, committed_unknown }
+    }
+
+    fn txn_of(&self, node: Node) -> TxnId {
+        TxnId(node.0 / self.events_per_txn)
+    }
+
+    fn reads(&self, node: Node) -> bool {
+        node == Node::begin(self.txn_of(node), self.events_per_txn)
+    }
+
+    fn writes(&self, node: Node) -> bool {
+        node.is_commit(self.events_per_txn)
+    }
+
+    /// The event that has to come directly before another: the begin of the transaction, or the end of the one before it
+    /// in its session.
+    fn previous(&self, node: Node) -> Option<Node> {
+        let txn = self.txn_of(node);
+        if !self.reads(node) {
+            return Some(Node::begin(txn, self.events_per_txn));
+        }
+        let earlier = self.history.place_in_session(txn) as u32;
+        let mut before = (1..=earlier).map(|back| TxnId(txn.0 - back));
+        let previous = before.find(|&txn| self.history.outcome(txn) == Outcome::Committed)?;
+        Some(Node::commit(previous, self.events_per_txn))
+    }
+
+    /// Whether nothing has to come before an event that has not run.
+    fn is_free(&self, node: Node) -> bool {
+        self.previous(node).is_none_or(|previous| self.states[previous.0 as usize] == State::Done)
+    }
+
+    /// Runs an event, and before it those that have to come first.
+    fn force(&mut self, node: Node, depth: usize) -> bool {
+        self.open(node);
+        match self.states[node.0 as usize] {
+            State::Done => return true,
+            State::Running => return false,
+            State::Open | State::Waiting if depth == DEEPEST || self.steps == 0 => return false,
+            State::Open | State::Waiting => {}
+        }
+        self.states[node.0 as usize] = State::Running;
+        let place = self.slot_of[node.0 as usize] as usize;
+        let slot = std::mem::take(&mut self.slots[place]);
+        let may_run = self.previous(node).is_none_or(|previous| self.force(previous, depth + 1))
+            && self.run_other_writers(node, depth)
+            && self.run_sources(&slot, depth)
+            && self.run_readers(&slot, depth);
+        self.slots[place] = slot;
+        self.states[node.0 as usize] = State::Open;
+        if may_run {
+            self.place(node);
+        }
+        may_run
+    }
+
+    /// Where commits are apart: commits that are open run before a writer of the same key begins. If one of them cannot,
+    /// the checker will tell.
+    fn run_other_writers(&mut self, node: Node, depth: usize) -> bool {
+        if self.events_per_txn == 1 || !self.reads(node) {
+            return true;
+        }
+        let txn = self.txn_of(node);
+        for (_, op) in self.history.ops(txn) {
+            let Some(write) = Write::of(&op) else { continue };
+            let writer = self.cells[write.key.index()].writer;
+            if writer != NONE && self.txn_of(Node(writer)) != txn {
+                self.force(Node(writer), depth + 1);
+            }
+        }
+        true
+    }
+
+    /// Runs events that write what this one read, until its reads match.
+    fn run_sources(&mut self, slot: &Slot, depth: usize) -> bool {
+        const TRIES: usize = 16;
+        for _ in 0..TRIES {
+            let Some(read) = self.mismatch(slot) else { return true };
+            let explained = match self.open_writer(read) {
+                Some(source) => self.force(source, depth + 1),
+                None => self.move_overwriter(read),
+            };
+            if !explained {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Of two events that wrote a key at the same time, the later one may have come first: if a read expects what the
+    /// earlier one left, the later one moves before it, unless another event saw that it was later.
+    fn move_overwriter(&mut self, read: Read) -> bool {
+        let Cell { now, before, .. } = self.cells[read.key.index()];
+        let event = Node(now.by);
+        if !before.fits(read.expected) || before.by == NONE || now.by == NONE || now.read_at > now.at {
+            return false;
+        }
+        let is_moved = self.order[now.at as usize] != event;
+        let is_too_late = self.opened_at[event.0 as usize] > before.at;
+        let mut slot = Slot::default();
+        decode(self.history, self.txn_of(event), self.reads(event), true, &mut slot);
+        if is_moved || is_too_late || !self.may_move(&slot, event, read.key, now.at, before.at) {
+            return false;
+        }
+        self.order[now.at as usize] = Node::INITIAL;
+        self.moved.push((before.at, event));
+        for write in &slot.writes {
+            let cell = &mut self.cells[write.key.index()];
+            match write.key == read.key {
+                true => (cell.now, cell.before) = (before, Version { at: before.at, ..now }),
+                false if cell.now.by == event.0 => cell.now.at = before.at,
+                false => {}
+            }
+        }
+        true
+    }
+
+    /// Whether no event between two places is known to have read or written the keys of an event that moves from the later
+    /// place to the earlier one. Of keys that were written again since then nothing is known; the checker will tell.
+    fn may_move(&self, slot: &Slot, event: Node, but: KeyId, from: u32, to: u32) -> bool {
+        let is_between = |place: u32| to <= place && place < from;
+        let cell = |key: KeyId| &self.cells[key.index()];
+        let is_seen = |write: &Write| {
+            let Cell { now, before, .. } = *cell(write.key);
+            write.key != but && now.by == event.0 && (is_between(before.read_at) || is_between(before.at))
+        };
+        let is_changed = |read: &Read| {
+            let now = cell(read.key).now;
+            now.by != NONE && is_between(now.at)
+        };
+        !slot.writes.iter().any(is_seen) && !slot.reads.iter().any(is_changed)
+    }
+
+    /// Runs the open events that read what this one overwrites. Where one of them cannot run, the key may hold the same
+    /// value once more.
+    fn run_readers(&mut self, slot: &Slot, depth: usize) -> bool {
+        let mut readers = Vec::new();
+        for write in &slot.writes {
+            self.find_readers(write.key, slot.event, &mut readers);
+        }
+        for &reader in &readers {
+            self.force(Node(reader), depth + 1);
+        }
+        readers.is_empty() || self.mismatch(slot).is_none()
+    }
+
+    /// The open events that read what a key holds; those that have run leave the list.
+    fn find_readers(&mut self, key: KeyId, but: u32, readers: &mut Vec<u32>) {
+        let cell = &self.cells[key.index()];
+        if cell.reads == NONE {
+            return;
+        }
+        let (now, mut entry, mut kept) = (cell.now, cell.reads, NONE);
+        while entry != NONE {
+            let read = self.reads[entry as usize];
+            if self.states[read.event as usize] == State::Done {
+                self.free_reads.push(entry);
+            } else {
+                self.reads[entry as usize].next = kept;
+                kept = entry;
+                if read.event != but && now.fits(read.expected) {
+                    readers.push(read.event);
+                }
+            }
+            entry = read.next;
+            self.steps = self.steps.saturating_sub(1);
+        }
+        self.cells[key.index()].reads = kept;
+    }
+
+    /// An open event that writes what a read expects.
+    fn open_writer(&mut self, read: Read) -> Option<Node> {
+        let latest = self.cells[read.key.index()].writer;
+        let is_source = |event: u32| {
+            let slot = &self.slots[self.slot_of[event as usize] as usize];
+            slot.leaves(read.key, read.expected.value)
+        };
+        if latest != NONE && is_source(latest) {
+            return Some(Node(latest));
+        }
+        self.steps = self.steps.saturating_sub(self.slots.len());
+        let is_open = |slot: &&Slot| slot.event != NONE && slot.leaves(read.key, read.expected.value);
+        self.slots.iter().find(is_open).map(|slot| Node(slot.event))
+    }
+
+    /// The first read of an event that the store does not explain.
+    fn mismatch(&mut self, slot: &Slot) -> Option<Read> {
+        self.steps = self.steps.saturating_sub(slot.reads.len());
+        let fits = |read: &&Read| !self.cells[read.key.index()].now.fits(read.expected);
+        slot.reads.iter().find(fits).copied()
+    }
+
+    /// Notes a read of an open event.
+    fn note_read(&mut self, Read { key, expected }: Read, node: Node) {
+        let cell = &mut self.cells[key.index()];
+        // Keys that are read and never written would collect entries.
+        while cell.reads != NONE && self.states[self.reads[cell.reads as usize].event as usize] == State::Done
+        {
+            self.free_reads.push(cell.reads);
+            cell.reads = self.reads[cell.reads as usize].next;
+        }
+        let read = OpenRead { event: node.0, expected, next: cell.reads };
+        cell.reads = match self.free_reads.pop() {
+            Some(entry) => {
+                self.reads[entry as usize] = read;
+                entry
+            }
+            None => {
+                self.reads.push(read);
+                self.reads.len() as u32 - 1
+            }
+        };
+    }
+
+    /// Runs an event that is open.
+    fn place(&mut self, node: Node) {
+        self.states[node.0 as usize] = State::Done;
+        let at = self.order.len() as u32;
+        self.order.push(node);
+        let slot = self.slot_of[node.0 as usize];
+        self.free_slots.push(slot);
+        let slot = &mut self.slots[slot as usize];
+        slot.event = NONE;
+        for Read { key, expected } in &slot.reads {
+            let now = &mut self.cells[key.index()].now;
+            now.read_at = at;
+            if now.length == NONE {
+                // What was read of an unknown initial value is the initial value.
+                now.value = expected.value;
+                now.length = if expected.length == NONE { 0 } else { expected.length };
+            }
+        }
+        for &Write { key, value, is_append } in &slot.writes {
+            let cell = &mut self.cells[key.index()];
+            if cell.now.by != node.0 {
+                cell.before = cell.now;
+            }
+            let length = if is_append { cell.now.length.wrapping_add(1) } else { 0 };
+            cell.now = Version { value, length, by: node.0, at, read_at: 0 };
+            if cell.writer == node.0 {
+                cell.writer = NONE;
+            }
+        }
+    }
+}
