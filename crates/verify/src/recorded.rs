@@ -3,7 +3,7 @@
 //! Most recordings hold, and an order explains them in which each event happens between the times that its client
 //! recorded. So the events run against a store of one value for each key, in the order of their ends:
 //!
-//! - An event that changes nothing runs as soon as its reads match the store. That loses nothing.
+//! - A transaction that changes nothing runs as soon as its reads match the store. That loses nothing.
 //! - Any other event waits for its end, since until then it may run anywhere. If its reads do not match then, an open
 //!   event that writes what it read runs first.
 //! - Before an event overwrites a key, the open events that read what the key holds run.

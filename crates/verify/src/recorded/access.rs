@@ -50,11 +50,13 @@ pub(super) struct Slot {
     pub reads: Vec<Read>,
     /// In program order: the last one of a key counts.
     pub writes: Vec<Write>,
+    /// Whether the transaction writes nothing.
+    pub is_read_only: bool,
 }
 
 impl Default for Slot {
     fn default() -> Self {
-        Self { event: NONE, reads: Vec::new(), writes: Vec::new() }
+        Self { event: NONE, reads: Vec::new(), writes: Vec::new(), is_read_only: true }
     }
 }
 
@@ -77,6 +79,7 @@ pub(super) fn decode(history: &History, txn: TxnId, reads: bool, writes: bool, s
             slot.reads.extend(read_of(history, txn, (id, &op), slot));
         }
     }
+    slot.is_read_only = slot.writes.is_empty();
     if !writes {
         slot.writes.clear();
     }

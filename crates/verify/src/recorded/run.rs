@@ -135,7 +135,8 @@ impl<'h> Run<'h> {
         for write in &slot.writes {
             self.cells[write.key.index()].writer = node.0;
         }
-        let runs_at_once = slot.writes.is_empty() && self.is_free(node) && self.mismatch(&slot).is_none();
+        // A writer begins as late as it can: no other writer of its keys may commit in between.
+        let runs_at_once = slot.is_read_only && self.is_free(node) && self.mismatch(&slot).is_none();
         if !runs_at_once {
             slot.reads.iter().for_each(|&read| self.note_read(read, node));
         }
