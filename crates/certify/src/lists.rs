@@ -149,7 +149,7 @@ impl Appenders {
     pub fn made_of(&self, history: &History, read: OpId) -> Option<MadeOf> {
         let key = history.op(read).key()?;
         let reader = history.txn_of(read);
-        let mut rest = outside_of(history, read)?;
+        let mut rest = outside_of(history, reader, read)?;
         let mut made_of = MadeOf { members: Vec::new(), is_whole: true };
         while let Some(&element) = rest.first() {
             let member = match self.only_chain(key, element) {

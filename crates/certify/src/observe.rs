@@ -93,7 +93,9 @@ struct Known {
     stamp: u64,
     look: Look,
     written: Option<Held>,
-    appended: u32,
+    /// Whether the transaction read the key as a list, and whether it appended to it.
+    is_listed: bool,
+    is_appended: bool,
     /// Whether an effect tells of it.
     is_told: bool,
 }
@@ -113,7 +115,14 @@ pub(crate) struct Observer {
 
 impl Observer {
     pub fn new(history: &History) -> Self {
-        let unknown = Known { stamp: 0, look: Look::Nothing, written: None, appended: 0, is_told: false };
+        let unknown = Known {
+            stamp: 0,
+            look: Look::Nothing,
+            written: None,
+            is_listed: false,
+            is_appended: false,
+            is_told: false,
+        };
         let has_ranges = history.has_ranges();
         let mut keys: Vec<KeyId> = (0..history.keys().len()).map(KeyId::from_index).collect();
         if has_ranges {
@@ -147,14 +156,15 @@ impl Observer {
                 Op::Read { key, value: Some(value) } => {
                     self.look(id, key, Look::Plain(value), &mut visitor)?
                 }
-                Op::ReadList { key, list: Some(list) } => self.list(history, id, key, list, &mut visitor)?,
+                Op::ReadList { key, list: Some(list) } => {
+                    self.list(history, (txn, id), key, list, &mut visitor)?
+                }
                 Op::RangeRead(range) => self.range(history, id, range, &mut visitor)?,
                 Op::PredicateRead(read) if is_no_answer(history, read) => {
                     visitor(Seen::Contradiction { op: id })?;
                 }
                 Op::Append { key, .. } => {
-                    let known = self.known(key);
-                    known.appended += 1;
+                    self.known(key).is_appended = true;
                 }
                 _ => {
                     if let (Some(key), Some(held)) = (op.key(), left_by(&op)) {
@@ -170,8 +180,14 @@ impl Observer {
     fn known(&mut self, key: KeyId) -> &mut Known {
         let known = &mut self.known[key.index()];
         if known.stamp != self.stamp {
-            *known =
-                Known { stamp: self.stamp, look: Look::Nothing, written: None, appended: 0, is_told: false };
+            *known = Known {
+                stamp: self.stamp,
+                look: Look::Nothing,
+                written: None,
+                is_listed: false,
+                is_appended: false,
+                is_told: false,
+            };
         }
         known
     }
@@ -209,20 +225,20 @@ impl Observer {
     fn list(
         &mut self,
         history: &History,
-        op: OpId,
+        (txn, op): (TxnId, OpId),
         key: KeyId,
         list: &[ValueId],
         visitor: &mut impl FnMut(Seen) -> Result<(), Flaw>,
     ) -> Result<(), Flaw> {
-        let txn = history.txn_of(op);
-        let earlier = || history.ops(txn).take_while(|&(id, _)| id < op);
-        let own = earlier().filter(|(_, op)| op.key() == Some(key)).filter_map(|(_, op)| op.value_appended());
-        let own: Vec<ValueId> = own.collect();
-        let Some(outside) = list.strip_suffix(&own[..]) else {
+        let known = self.known(key);
+        let (is_listed, is_appended) = (std::mem::replace(&mut known.is_listed, true), known.is_appended);
+        let outside = if is_appended { outside_of(history, txn, op) } else { Some(list) };
+        let Some(outside) = outside else {
             return visitor(Seen::Contradiction { op });
         };
-        let before = earlier().find_map(|(id, earlier)| match earlier {
-            Op::ReadList { key: of, list: Some(_) } if of == key => outside_of(history, id),
+        let mut earlier = history.ops(txn).take_while(|&(id, _)| is_listed && id < op);
+        let before = earlier.find_map(|(id, earlier)| match earlier {
+            Op::ReadList { key: of, list: Some(_) } if of == key => outside_of(history, txn, id),
             _ => None,
         });
         match before {
@@ -290,9 +306,9 @@ fn is_below(range: &RangeRead, key: &Datum) -> bool {
 }
 
 /// The elements of a list read that its own transaction had not appended, if the rest is its own.
-pub(crate) fn outside_of(history: &History, read: OpId) -> Option<&[ValueId]> {
+pub(crate) fn outside_of(history: &History, txn: TxnId, read: OpId) -> Option<&[ValueId]> {
     let Op::ReadList { key, list: Some(list) } = history.op(read) else { return None };
-    let earlier = history.ops(history.txn_of(read)).take_while(|&(id, _)| id < read);
+    let earlier = history.ops(txn).take_while(|&(id, _)| id < read);
     let own = earlier.filter(|(_, op)| op.key() == Some(key)).filter_map(|(_, op)| op.value_appended());
     list.strip_suffix(&own.collect::<Vec<_>>()[..])
 }

@@ -301,7 +301,7 @@ impl<'a> Replay<'a> {
                 let why = "its own transaction had seen or written something else before, or it is no answer";
                 Err(Flaw::new(Place::Read(op), why))
             }
-            Seen::External { op, key, look } => store.look(op, key, look),
+            Seen::External { op, key, look } => store.look(txn, op, key, look),
         })
     }
 

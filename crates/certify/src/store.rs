@@ -53,10 +53,10 @@ impl<'h> Store<'h> {
     }
 
     /// Whether a read of a key sees what the key holds.
-    pub fn look(&mut self, op: OpId, key: KeyId, look: Look) -> Result<(), Flaw> {
+    pub fn look(&mut self, txn: TxnId, op: OpId, key: KeyId, look: Look) -> Result<(), Flaw> {
         let flaw = |why: String| Err(Flaw::new(Place::Read(op), why));
         if let Some(list) = self.lists.get(key.index())
-            && let Some(outside) = outside_of(self.history, op)
+            && let Some(outside) = outside_of(self.history, txn, op)
         {
             return match outside == &list[..] {
                 true => Ok(()),

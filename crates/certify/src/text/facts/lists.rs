@@ -146,7 +146,9 @@ impl DoubtfulList {
         for (op, operation) in history.txns().flat_map(|txn| history.ops(txn)) {
             let Op::ReadList { key, list: Some(_) } = operation else { continue };
             let node = nodes[history.txn_of(op).index()];
-            if let (Some(place), Some(node), Some(seen)) = (place(key), node, outside_of(history, op)) {
+            if let (Some(place), Some(node), Some(seen)) =
+                (place(key), node, outside_of(history, history.txn_of(op), op))
+            {
                 lists[place].read.push((node, op, seen.into()));
             }
         }
