@@ -15,7 +15,7 @@ pub(crate) fn find(history: &History, facts: &Facts<'_>, versions: &Versions) ->
     let mut written_later = facts.seen.iter().filter(|seen| seen.is_written_later);
     let repeats = repeated_appends(history, facts);
     let found = [
-        internal(history),
+        internal(history, facts),
         written_later.find_map(|seen| future_read(history, facts, seen)),
         first_of_beginnings(facts, |seen| aborted_read(history, facts, seen)),
         facts.seen.iter().find_map(|seen| intermediate_read(history, facts, seen)),
@@ -60,9 +60,14 @@ struct Known<'h> {
     appended: Vec<(OpId, ValueId)>,
 }
 
-fn internal(history: &History) -> Option<Anomaly> {
+/// Only a transaction that reads a key after it read or wrote it can contradict itself.
+fn internal(history: &History, facts: &Facts<'_>) -> Option<Anomaly> {
     let mut known: FxHashMap<KeyId, Known<'_>> = FxHashMap::default();
-    for txn in history.txns().filter(|&txn| history.outcome(txn) == Outcome::Committed) {
+    let mut last = None;
+    for txn in facts.seen.iter().filter(|seen| !seen.is_external).map(|seen| seen.txn) {
+        if last.replace(txn) == Some(txn) {
+            continue;
+        }
         known.clear();
         for (id, op) in history.ops(txn) {
             let Some(key) = op.key() else { continue };
@@ -126,6 +131,9 @@ fn aborted_read(history: &History, facts: &Facts<'_>, seen: &Seen<'_>) -> Option
 }
 
 fn intermediate_read(history: &History, facts: &Facts<'_>, seen: &Seen<'_>) -> Option<Anomaly> {
+    if !facts.writes.is_intermediate(seen.key, seen.version().unwrap_or(ValueId::NIL)) {
+        return None;
+    }
     let version = facts.version_of(history, seen.key, seen.version())??;
     let writer = facts.writer(seen.key, version)?;
     let is_intermediate = !writer.is_final && writer.txn != seen.txn;

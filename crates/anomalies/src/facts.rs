@@ -93,7 +93,7 @@ pub(crate) struct Facts<'h> {
 
 impl<'h> Facts<'h> {
     pub(crate) fn of(history: &'h History) -> Self {
-        let mut collected = Collected::new(history.keys().len());
+        let mut collected = Collected::new(history);
         for txn in history.txns() {
             let is_committed = history.outcome(txn) == Outcome::Committed;
             let first_seen = collected.seen.len();
@@ -179,10 +179,12 @@ struct Collected<'h> {
 }
 
 impl<'h> Collected<'h> {
-    fn new(key_count: usize) -> Self {
+    /// With room for all operations: what is not filled is never touched, and growing would copy the rest.
+    fn new(history: &History) -> Self {
+        let key_count = history.keys().len();
         Self {
-            seen: Vec::new(),
-            writes: Vec::new(),
+            seen: Vec::with_capacity(history.op_count()),
+            writes: Vec::with_capacity(history.op_count()),
             is_list: vec![false; key_count],
             touched: vec![(None, None); key_count],
         }

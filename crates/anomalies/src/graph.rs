@@ -60,11 +60,12 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    pub(crate) fn new(txn_count: usize) -> Self {
+    /// A graph with room for so many dependencies.
+    pub(crate) fn new(txn_count: usize, dependencies: usize) -> Self {
         Self {
             txn_count: txn_count as u32,
             node_count: txn_count as u32,
-            dependencies: Vec::new(),
+            dependencies: Vec::with_capacity(dependencies),
             process: Vec::new(),
             realtime: Vec::new(),
             through: Vec::new(),

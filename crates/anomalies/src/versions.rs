@@ -137,7 +137,7 @@ impl Versions {
 
     /// The dependencies, and what the search wants beside them.
     pub(crate) fn graph(&self, history: &History, facts: &Facts<'_>, search: &ClassSearch) -> Graph {
-        let mut graph = Graph::new(history.txn_count());
+        let mut graph = Graph::new(history.txn_count(), 2 * facts.seen.len());
         lists::Lists::of(self, history, facts).add(&mut graph);
         self.add_registers(&mut graph, history, facts);
         let took_part = |txn: &TxnId| facts.took_part[txn.index()];

@@ -25,30 +25,59 @@ pub(crate) struct Writes {
     /// Where the writes of each key begin, by value and by transaction.
     start: Vec<u32>,
     final_start: Vec<u32>,
+    intermediate_start: Vec<u32>,
     /// In the order of values, the first one of each value.
     by_value: Vec<Write>,
     /// Final writes in the order of transactions.
     finals: Vec<(TxnId, ValueId)>,
+    /// Values that a transaction replaced itself.
+    intermediates: Vec<ValueId>,
 }
 
 impl Writes {
     /// Of all writes, in the order of their operations.
-    pub(crate) fn new(mut writes: Vec<(KeyId, Write)>, key_count: usize) -> Self {
-        // Stable, so the order of operations is kept within a key.
-        writes.sort_by_key(|&(key, _)| key);
-        let is_final = |&&(_, write): &&(KeyId, Write)| write.is_final;
-        let finals = writes.iter().filter(is_final).map(|&(_, write)| (write.txn, write.value)).collect();
-        let final_start = starts(writes.iter().filter(is_final).map(|&(key, _)| key), key_count);
-        writes
-            .chunk_by_mut(|a, b| a.0 == b.0)
-            .for_each(|of_key| of_key.sort_by_key(|(_, write)| write.value));
-        writes.dedup_by(|later, first| {
-            let is_same = (later.0, later.1.value) == (first.0, first.1.value);
-            first.1.is_repeated |= is_same;
-            is_same
-        });
-        let start = starts(writes.iter().map(|&(key, _)| key), key_count);
-        Self { start, final_start, by_value: writes.into_iter().map(|(_, write)| write).collect(), finals }
+    pub(crate) fn new(writes: Vec<(KeyId, Write)>, key_count: usize) -> Self {
+        let by_key_start = starts(writes.iter().map(|&(key, _)| key), key_count);
+        let mut by_value = in_order_of_keys(&writes, &by_key_start);
+        drop(writes);
+        let mut all = Self {
+            start: vec![0],
+            final_start: vec![0],
+            intermediate_start: vec![0],
+            by_value: Vec::new(),
+            finals: Vec::new(),
+            intermediates: Vec::new(),
+        };
+        let mut kept = 0;
+        for key in 0..key_count {
+            let of_key = by_key_start[key] as usize..by_key_start[key + 1] as usize;
+            let first_kept = kept;
+            all.finals.extend(
+                by_value[of_key.clone()]
+                    .iter()
+                    .filter(|write| write.is_final)
+                    .map(|write| (write.txn, write.value)),
+            );
+            let intermediate = by_value[of_key.clone()].iter().filter(|write| !write.is_final);
+            all.intermediates.extend(intermediate.map(|write| write.value));
+            // Stable, so the first write of a value comes first.
+            by_value[of_key.clone()].sort_by_key(|write| write.value);
+            for place in of_key {
+                let write = by_value[place];
+                if kept > first_kept && by_value[kept - 1].value == write.value {
+                    by_value[kept - 1].is_repeated = true;
+                } else {
+                    by_value[kept] = write;
+                    kept += 1;
+                }
+            }
+            all.start.push(kept as u32);
+            all.final_start.push(all.finals.len() as u32);
+            all.intermediate_start.push(all.intermediates.len() as u32);
+        }
+        by_value.truncate(kept);
+        all.by_value = by_value;
+        all
     }
 
     fn of_key(&self, key: KeyId) -> &[Write] {
@@ -67,6 +96,11 @@ impl Writes {
         self.of_key(key).iter().any(|write| write.is_repeated)
     }
 
+    /// Whether a transaction that wrote this value replaced it itself. Few values of a key are such.
+    pub(crate) fn is_intermediate(&self, key: KeyId, value: ValueId) -> bool {
+        self.intermediates[range(&self.intermediate_start, key)].contains(&value)
+    }
+
     /// The final writes of a key, in the order of their transactions.
     pub(crate) fn finals(&self, key: KeyId) -> &[(TxnId, ValueId)] {
         &self.finals[range(&self.final_start, key)]
@@ -77,7 +111,20 @@ fn range(start: &[u32], key: KeyId) -> std::ops::Range<usize> {
     start[key.index()] as usize..start[key.index() + 1] as usize
 }
 
-/// Where each key begins in a sorted sequence of keys.
+/// The writes sorted by key, those of a key in their order.
+fn in_order_of_keys(writes: &[(KeyId, Write)], start: &[u32]) -> Vec<Write> {
+    let Some(&(_, blank)) = writes.first() else { return Vec::new() };
+    let mut next = start.to_vec();
+    let mut sorted = vec![blank; writes.len()];
+    for &(key, write) in writes {
+        let place = &mut next[key.index()];
+        sorted[*place as usize] = write;
+        *place += 1;
+    }
+    sorted
+}
+
+/// How many of a sequence of keys come before each key.
 fn starts(keys: impl Iterator<Item = KeyId>, key_count: usize) -> Vec<u32> {
     let mut start = vec![0u32; key_count + 1];
     keys.for_each(|key| start[key.index() + 1] += 1);

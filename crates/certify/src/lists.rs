@@ -131,10 +131,15 @@ impl Appenders {
         &self.elements[chain.start as usize..chain.end as usize]
     }
 
+    /// The elements of a list with their chains, in the order of the elements.
+    fn elements_of(&self, key: KeyId) -> &[(KeyId, ValueId, u32)] {
+        let (start, end) = (self.key_start[key.index()], self.key_start[key.index() + 1]);
+        &self.by_element[start as usize..end as usize]
+    }
+
     /// The chains that have an element, each once.
     fn chains_with(&self, key: KeyId, element: ValueId) -> impl Iterator<Item = &Chain> {
-        let (start, end) = (self.key_start[key.index()], self.key_start[key.index() + 1]);
-        let of_key = &self.by_element[start as usize..end as usize];
+        let of_key = self.elements_of(key);
         let first = of_key.partition_point(|&(_, known, _)| known < element);
         let same = of_key[first..].iter().take_while(move |&&(_, known, _)| known == element);
         let mut last = u32::MAX;
@@ -151,10 +156,13 @@ impl Appenders {
         let reader = history.txn_of(read);
         let mut rest = outside_of(history, reader, read)?;
         let mut made_of = MadeOf { members: Vec::new(), is_whole: true };
+        let mut near = 0;
         while let Some(&element) = rest.first() {
-            let member = match self.only_chain(key, element) {
+            let member = match self.only_chain(key, element, &mut near) {
                 Some(chain) if chain.txn != reader => {
-                    rest = rest.strip_prefix(self.elements(chain))?;
+                    let elements = self.elements(chain);
+                    rest = rest.strip_prefix(elements)?;
+                    near += elements.len();
                     Member::Known(chain.txn)
                 }
                 _ => match self.one_of(key, reader, &mut rest, &made_of)? {
@@ -172,10 +180,18 @@ impl Appenders {
         known.windows(2).all(|pair| pair[0] != pair[1]).then_some(made_of)
     }
 
-    /// The only chain with an element.
-    fn only_chain(&self, key: KeyId, element: ValueId) -> Option<&Chain> {
-        let mut chains = self.chains_with(key, element);
-        chains.next().filter(|_| chains.next().is_none())
+    /// The only chain with an element. It is looked for at a place first, which becomes its place: lists mostly have their
+    /// elements in ascending order, as those of a counter.
+    fn only_chain(&self, key: KeyId, element: ValueId, near: &mut usize) -> Option<&Chain> {
+        let of_key = self.elements_of(key);
+        let is_at = |place: usize| of_key.get(place).is_some_and(|&(_, known, _)| known == element);
+        let is_first = |place: usize| is_at(place) && !(place > 0 && is_at(place - 1));
+        if !is_first(*near) {
+            *near = of_key.partition_point(|&(_, known, _)| known < element);
+        }
+        let mut same = of_key[*near..].iter().take_while(|&&(_, known, _)| known == element);
+        let (.., first) = *same.next()?;
+        same.all(|&(.., chain)| chain == first).then(|| &self.chains[first as usize])
     }
 
     /// Whose elements the rest of a list begins with, where several chains have its first element; it moves behind them.

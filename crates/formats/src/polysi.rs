@@ -9,7 +9,9 @@
 
 mod write;
 
-use history::{Builder, Datum, History, OpId, Outcome, SessionId, TxnId};
+use std::ops::Range;
+
+use history::{Builder, Datum, History, KeyId, OpId, Outcome, SessionId, TxnId, ValueId};
 use rustc_hash::FxHashMap;
 
 use crate::by_number::ByNumber;
@@ -41,9 +43,18 @@ struct Line {
     txn: Option<u64>,
 }
 
+/// Session and transaction of the last line of a block: most lines end like the one before.
+#[derive(Default)]
+struct End {
+    /// Where they stand in the block, with the bracket.
+    bytes: Range<usize>,
+    session: u64,
+    txn: Option<u64>,
+}
+
 /// The operation at an index, which moves behind its bracket.
 #[inline]
-fn line_at(block: &Block<'_>, index: &mut usize) -> Result<Line, Error> {
+fn line_at(block: &Block<'_>, index: &mut usize, end: &mut End) -> Result<Line, Error> {
     let bytes = block.bytes;
     let is_write = match bytes.get(*index..*index + 2) {
         Some(b"r(") => false,
@@ -53,15 +64,26 @@ fn line_at(block: &Block<'_>, index: &mut usize) -> Result<Line, Error> {
     *index += 2;
     let key = number_before(block, index, b',', "a key and `,`")?;
     let value = number_before(block, index, b',', "a value and `,`")?;
+    if !bytes[*index..].starts_with(&bytes[end.bytes.clone()]) || end.bytes.is_empty() {
+        *end = end_at(block, *index)?;
+    }
+    *index += end.bytes.len();
+    Ok(Line { is_write, key, value, session: end.session, txn: end.txn })
+}
+
+/// Session, transaction and bracket at an index.
+fn end_at(block: &Block<'_>, start: usize) -> Result<End, Error> {
+    let mut place = start;
+    let index = &mut place;
     let session = number_before(block, index, b',', "a session and `,`")?;
-    let txn = match bytes.get(*index..*index + 3) {
+    let txn = match block.bytes.get(*index..*index + 3) {
         Some(b"-1)") => {
             *index += 3;
             None
         }
         _ => Some(number_before(block, index, b')', "a transaction (or -1) and `)`")?),
     };
-    Ok(Line { is_write, key, value, session, txn })
+    Ok(End { bytes: start..place, session, txn })
 }
 
 #[inline]
@@ -127,7 +149,16 @@ struct Reader {
     open: Option<(u64, Option<u64>)>,
     /// Whether a transaction has several fragments.
     is_fragmented: bool,
+    /// The keys of the last operations of the open fragment, which are looked up together.
+    keys: Vec<i64>,
+    /// For each of these whether it is written, and the value.
+    values: Vec<(bool, ValueId)>,
+    /// Room for their ids.
+    ids: Vec<KeyId>,
 }
+
+/// How many keys are looked up together at most.
+const OPS_AT_A_TIME: usize = 64;
 
 /// Stands for the -1 of aborted writes among the numbers of a part's transactions. A file in which a transaction has this
 /// number is not read in parts.
@@ -137,14 +168,14 @@ impl Reader {
     /// Reads to the end.
     fn all(&mut self, source: &mut Source<'_>) -> Result<(), Error> {
         while let Some(block) = source.next_block()? {
-            let mut index = 0;
+            let (mut index, mut end) = (0, End::default());
             while index < block.bytes.len() {
                 match block.bytes[index] {
                     b'\n' => index += 1,
                     b'\r' if block.bytes.get(index + 1) == Some(&b'\n') => index += 2,
                     _ => {
                         let start = index;
-                        let line = line_at(&block, &mut index)?;
+                        let line = line_at(&block, &mut index, &mut end)?;
                         self.add(&line, &block, start)?;
                         if !matches!(block.bytes.get(index), None | Some(b'\n' | b'\r')) {
                             return Err(block.error(index, "the end of the line"));
@@ -187,15 +218,43 @@ impl Reader {
             self.close();
             self.open_fragment(line, block, start)?;
         }
-        let key = number(line.key, |int| self.builder.keys.intern_int(int));
-        let key = key.unwrap_or_else(|| self.builder.keys.intern(Datum::uint(line.key)));
         let value = number(line.value, |int| self.builder.values.intern_int(int));
         let value = value.unwrap_or_else(|| self.builder.values.intern(Datum::uint(line.value)));
-        match line.is_write {
+        match i64::try_from(line.key) {
+            Ok(key) => {
+                self.keys.push(key);
+                self.values.push((line.is_write, value));
+                if self.keys.len() == OPS_AT_A_TIME {
+                    self.add_ops();
+                }
+            }
+            Err(_) => {
+                self.add_ops();
+                let key = self.builder.keys.intern(Datum::uint(line.key));
+                self.add_op(key, line.is_write, value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the operations whose keys were not looked up yet.
+    fn add_ops(&mut self) {
+        let (mut keys, mut values) = (std::mem::take(&mut self.keys), std::mem::take(&mut self.values));
+        let mut ids = std::mem::take(&mut self.ids);
+        self.builder.keys.intern_ints(&keys, &mut ids);
+        for (&key, (is_write, value)) in ids.iter().zip(values.drain(..)) {
+            self.add_op(key, is_write, value);
+        }
+        keys.clear();
+        (self.keys, self.values, self.ids) = (keys, values, ids);
+    }
+
+    #[inline]
+    fn add_op(&mut self, key: KeyId, is_write: bool, value: ValueId) {
+        match is_write {
             true => self.zero.write(&mut self.builder, key, value),
             false => _ = self.builder.read(key, value),
         }
-        Ok(())
     }
 
     fn open_fragment(&mut self, line: &Line, block: &Block<'_>, start: usize) -> Result<(), Error> {
@@ -229,6 +288,7 @@ impl Reader {
 
     fn close(&mut self) {
         if let Some((_, txn)) = self.open.take() {
+            self.add_ops();
             self.builder.end(match txn {
                 Some(_) => Outcome::Committed,
                 None => Outcome::Aborted,

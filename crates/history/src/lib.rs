@@ -23,7 +23,7 @@ pub use datum::Datum;
 pub use ids::{KeyId, OpId, SessionId, TxnId, ValueId};
 pub use initial::{InitialDefault, InitialState};
 pub use intern::{Keys, ShapeId, Values};
-pub use model::{History, Outcome};
+pub use model::{History, Outcome, RegisterOp};
 pub use note::Note;
 pub use ops::{Bound, Change, Op, PredicateRead, PredicateWrite, RangeRead, Row};
 pub use predicate::{Interval, Predicate, PredicateError, RecordedPredicate, Subject};

@@ -24,6 +24,17 @@ pub enum Outcome {
     Unknown,
 }
 
+/// A read of a value, a write or an insert, of one key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RegisterOp {
+    /// Whether it writes or inserts.
+    pub is_write: bool,
+    /// The key.
+    pub key: KeyId,
+    /// What was read or written.
+    pub value: ValueId,
+}
+
 /// The kind of an operation, in its column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
@@ -227,6 +238,28 @@ impl History {
             OpKind::PredicateRead => Op::PredicateRead(&self.side.predicate_reads[place]),
             OpKind::PredicateWrite => Op::PredicateWrite(&self.side.predicate_writes[place]),
         }
+    }
+
+    /// The key of an operation on one key.
+    #[inline]
+    pub fn op_key(&self, op: OpId) -> Option<KeyId> {
+        match self.ops.kind[op.index()] {
+            OpKind::RangeRead | OpKind::PredicateRead | OpKind::PredicateWrite => None,
+            _ => Some(KeyId(self.ops.key[op.index()])),
+        }
+    }
+
+    /// An operation that reads a known value of one key, or gives it one. For inner loops, where [`History::op`] takes
+    /// several times as long.
+    #[inline]
+    pub fn register_op(&self, op: OpId) -> Option<RegisterOp> {
+        let row = op.index();
+        let is_write = match self.ops.kind[row] {
+            OpKind::Read => false,
+            OpKind::Write | OpKind::Insert => true,
+            _ => return None,
+        };
+        Some(RegisterOp { is_write, key: KeyId(self.ops.key[row]), value: ValueId(self.ops.value[row]) })
     }
 
     /// The times of an operation.

@@ -12,7 +12,7 @@ use certify::text::judge::Witness;
 use certify::text::plan::Plan;
 use certify::text::{TextCertificate, cases, check_facts, small};
 use certify::{Certificate, Flaw};
-use history::{KeyId, Op, OpId, TxnId, ValueId};
+use history::{Datum, History, KeyId, Op, OpId, TxnId, ValueId};
 use index::{FindingKind, Index};
 use levels::LevelId;
 use spec::Level;
@@ -343,11 +343,12 @@ fn serial_order(
     Ok(Some(places))
 }
 
-/// When each transaction committed, as far as that is known: a good guess of their order.
+/// When each transaction committed, as far as that is known: a good guess of their order. Without times, the places or the
+/// numbers of the transactions in the input.
 fn times_of_commits(question: &Question<'_>, facts: &Facts) -> Vec<u64> {
     let history = question.history;
     if !history.has_times() {
-        return Vec::new();
+        return numbers_of_txns(history, facts);
     }
     let time = |node: u32| {
         let times = history.times(facts.txn(node));
@@ -355,6 +356,28 @@ fn times_of_commits(question: &Question<'_>, facts: &Facts) -> Vec<u64> {
         time.or(times.begin_request).map_or(u64::MAX, |time| (time as u64) ^ (1 << 63))
     };
     std::iter::once(0).chain((1..facts.node_count() as u32).map(time)).collect()
+}
+
+/// The places of transactions in an input that mixes sessions, or else their names, if these are numbers that go on from
+/// session to session as those of a common counter do. Nothing otherwise: sessions taken in turn are a better guess than
+/// numbers that were given to one session after the other.
+fn numbers_of_txns(history: &History, facts: &Facts) -> Vec<u64> {
+    let number = |node: u32| match (history.recorded_place(facts.txn(node)), node) {
+        (Some(place), _) => Some(u64::from(place)),
+        (None, node) => match history.txn_name(facts.txn(node)) {
+            Some(Datum::Int(number)) => u64::try_from(number).ok(),
+            _ => None,
+        },
+    };
+    let Some(numbers) = (1..facts.node_count() as u32).map(number).collect::<Option<Vec<u64>>>() else {
+        return Vec::new();
+    };
+    let mut sorted: Vec<(u64, u32)> =
+        (1..).zip(&numbers).map(|(node, &number)| (number, facts.session_start(node))).collect();
+    sorted.sort_unstable();
+    let changes = sorted.windows(2).filter(|pair| pair[0].1 != pair[1].1).count();
+    let are_mixed = changes > numbers.len() / 2;
+    if are_mixed { std::iter::once(0).chain(numbers).collect() } else { Vec::new() }
 }
 
 fn order_of(facts: &Facts, witness: &Witness) -> TextCertificate {

@@ -1,7 +1,8 @@
 //! Levels where what is visible does not depend on the order, on histories in which every read has one source.
 //!
-//! An order is guessed, its hits become pairs that every order has, and the next order contains them; until there are no
-//! hits, or a cycle. A round is one evaluation; sessions taken in turn need two to five of them on what databases do.
+//! An order is guessed, its hits become pairs that every order has, and are added to the order; until there are no
+//! hits, or a cycle. A round is one evaluation, which looks for what earlier rounds did not look for; sessions taken in
+//! turn need two to five of them on what databases do.
 //! Where what is visible depends on the order, a guess may still be right at once; otherwise `choices.rs` goes on.
 
 use certify::text::facts::{Facts, INITIAL};
@@ -10,6 +11,7 @@ use certify::text::plan::{Plan, Readers};
 use rustc_hash::FxHashMap;
 
 use crate::Options;
+use crate::before::{Before, Mender};
 use crate::paths;
 use crate::sorted::Pairs;
 
@@ -26,62 +28,105 @@ pub(crate) fn decide(
     facts: &Facts,
     plan: &Plan,
     nodes: &[u32],
-    mut source: Vec<u32>,
+    source: Vec<u32>,
     options: &Options<'_>,
 ) -> ForcedDecision {
     let mut is_in = vec![false; facts.node_count()];
     nodes.iter().for_each(|&node| is_in[node as usize] = true);
     let mut forced: FxHashMap<(u32, u32), Hit> = FxHashMap::default();
-    let mut witness = Witness::default();
+    let mut before = Before::new(facts, plan, &is_in);
+    let order = match options.priority {
+        [] => before.order(nodes, &source),
+        priority => before.order_by(nodes, &source, |node| priority[node as usize]),
+    };
+    let Some(order) = order else {
+        let witness = Witness { source, ..Witness::default() };
+        return contradiction(facts, plan, nodes, (&witness, &is_in), &forced);
+    };
+    let mut witness = Witness::new(facts, order, source);
+    let mut mender = Mender::new(facts.node_count());
+    let mut looked = None;
     let is_static = plan.is_static();
     loop {
-        let pairs = Pairs::new(facts.node_count(), |add| {
-            visit_known(facts, plan, &is_in, &source, add);
-            forced.keys().for_each(|&(from, to)| add(from, to));
-        });
-        let order = match (witness.position.is_empty(), options.priority.is_empty()) {
-            (true, true) => pairs.order(nodes),
-            (true, false) => pairs.order_by(nodes, |node| options.priority[node as usize]),
-            (false, _) => pairs.order_by(nodes, |node| u64::from(witness.position[node as usize])),
+        let judge = Judge::new(facts, plan, options.stop);
+        let hits = match is_static {
+            true => judge.hits_beyond(&witness, &mut looked),
+            false => judge.hits(&witness),
         };
-        let order = match order {
-            Ok(order) => order,
-            Err(left) => {
-                let cycle = pairs.cycle(&left);
-                witness.source = source;
-                return ForcedDecision::Contradiction(nodes_of(
-                    facts,
-                    plan,
-                    (&witness, &is_in),
-                    &forced,
-                    &cycle,
-                ));
-            }
-        };
-        // Millions of reads are in both: neither outlives its use.
-        drop(pairs);
-        witness = Witness::new(facts, order, source);
-        let Ok(hits) = Judge::new(facts, plan, options.stop).hits(&witness) else {
-            return ForcedDecision::Stopped;
-        };
+        let Ok(hits) = hits else { return ForcedDecision::Stopped };
         if hits.is_empty() {
             return ForcedDecision::Holds(witness);
         }
         if !is_static {
             return ForcedDecision::OrderMatters;
         }
+        let mut new = Vec::new();
         for hit in hits {
             let source = witness.source[hit.read as usize];
             if source == INITIAL {
                 let reader = facts.reader(hit.read as usize);
-                return ForcedDecision::Contradiction(
-                    nodes_of_hit(facts, plan, &witness, &hit, reader).into_iter().collect(),
-                );
+                return ForcedDecision::Contradiction(nodes_of_hit(facts, plan, &witness, &hit, reader));
             }
-            forced.entry((hit.rival, source)).or_insert(hit);
+            forced.entry((hit.rival, source)).or_insert_with(|| {
+                new.push((hit.rival, source));
+                hit
+            });
         }
-        source = std::mem::take(&mut witness.source);
+        if !put_before(&mut before, &mut mender, &mut witness, nodes, &new) {
+            return contradiction(facts, plan, nodes, (&witness, &is_in), &forced);
+        }
     }
+}
+
+/// Adding pairs one by one may take so many steps for each node and read, in all rounds.
+const MOST_WORK: usize = 64;
+
+/// Adds pairs to what every order has, and to the order; false if that cannot be.
+fn put_before(
+    before: &mut Before<'_>,
+    mender: &mut Mender,
+    witness: &mut Witness,
+    nodes: &[u32],
+    pairs: &[(u32, u32)],
+) -> bool {
+    let most = (witness.position.len() + witness.source.len()) * MOST_WORK;
+    for &(first, second) in pairs {
+        if mender.work > most {
+            break;
+        }
+        before.force(first, second);
+        if !mender.put_before(before, witness, first, second) {
+            return false;
+        }
+    }
+    if mender.work <= most {
+        return true;
+    }
+    pairs.iter().for_each(|&(first, second)| before.force(first, second));
+    let order = before.order_by(nodes, &witness.source, |node| u64::from(witness.position[node as usize]));
+    let is_found = order.is_some();
+    for (place, node) in (1..).zip(order.into_iter().flatten()) {
+        witness.order[place] = node;
+        witness.position[node as usize] = place as u32;
+    }
+    is_found
+}
+
+/// The nodes of a short cycle of known and forced pairs, which there is.
+fn contradiction(
+    facts: &Facts,
+    plan: &Plan,
+    nodes: &[u32],
+    (witness, is_in): (&Witness, &[bool]),
+    forced: &FxHashMap<(u32, u32), Hit>,
+) -> ForcedDecision {
+    let pairs = Pairs::new(facts.node_count(), |add| {
+        visit_known(facts, plan, is_in, &witness.source, add);
+        forced.keys().for_each(|&(from, to)| add(from, to));
+    });
+    let left = pairs.order(nodes).err().unwrap_or_default();
+    let cycle = pairs.cycle(&left);
+    ForcedDecision::Contradiction(nodes_of(facts, plan, (witness, is_in), forced, &cycle))
 }
 
 /// The pairs that the level's order contains and those that lists show, among nodes that are taken as committed.

@@ -10,6 +10,7 @@
 //! The evaluation is the checker's: the engine proposes, and what it proposes is checked by the code that would refuse
 //! it.
 
+mod before;
 mod choices;
 mod core_of;
 mod cycles;
@@ -21,11 +22,11 @@ mod one_source;
 mod paths;
 mod sorted;
 
+use before::Before;
 use certify::text::facts::Facts;
 use certify::text::judge::Witness;
 use certify::text::plan::{Plan, Readers};
 use certify::text::saturate;
-use sorted::Pairs;
 
 /// What the engine was given besides the facts and the level.
 pub struct Options<'a> {
@@ -70,12 +71,10 @@ fn sessions_in_turn(facts: &Facts, plan: &Plan) -> Option<Vec<u64>> {
     let is_in = vec![true; facts.node_count()];
     let source: Vec<u32> =
         (0..facts.reads().len()).map(|read| facts.only_source(read).unwrap_or(0)).collect();
-    let pairs = Pairs::new(facts.node_count(), |add| {
-        forced::visit_known(facts, &with_sessions, &is_in, &source, add);
-    });
     let nodes: Vec<u32> = (1..facts.node_count() as u32).collect();
+    let order = Before::new(facts, &with_sessions, &is_in).order(&nodes, &source)?;
     let mut priority = vec![0; facts.node_count()];
-    for (place, node) in pairs.order(&nodes).ok()?.into_iter().enumerate() {
+    for (place, node) in order.into_iter().enumerate() {
         priority[node as usize] = place as u64 + 1;
     }
     Some(priority)

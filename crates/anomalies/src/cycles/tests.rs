@@ -25,7 +25,7 @@ fn random_graph(random: &mut Random) -> Graph {
 
 fn random_graph_of(random: &mut Random, kinds: &[Kind]) -> Graph {
     let nodes = 2 + random.below(5);
-    let mut graph = Graph::new(nodes as usize);
+    let mut graph = Graph::new(nodes as usize, 0);
     // Few kinds in a graph, so that every class is the most severe one of some graph.
     let kinds: Vec<Kind> = kinds.iter().copied().filter(|_| random.below(3) > 0).collect();
     for _ in 0..random.below(3 * nodes) {
@@ -180,7 +180,7 @@ fn nodes_that_pass_on_mean_the_same_as_all_edges() {
 /// Many components have a long cycle of writes, and one has a short one, which is shown.
 #[test]
 fn the_shortest_cycle_of_all_parts_is_found() {
-    let mut graph = Graph::new(2_003);
+    let mut graph = Graph::new(2_003, 0);
     let ring = |graph: &mut Graph, first: u32, count: u32| {
         for place in 0..count {
             let to = first + (place + 1) % count;
@@ -200,7 +200,7 @@ fn the_shortest_cycle_of_all_parts_is_found() {
 /// A graph without cycles has no parts; edges of real time count only where they are asked for.
 #[test]
 fn parts_are_those_of_the_tier() {
-    let mut graph = Graph::new(3);
+    let mut graph = Graph::new(3, 0);
     graph.depend(0, 1, Kind::Ww, KeyId(0), history::ValueId::NIL);
     graph.depend(1, 2, Kind::Wr, KeyId(0), history::ValueId::NIL);
     assert!(parts(&graph, Tier::Realtime).is_empty());

@@ -183,7 +183,7 @@ impl Facts {
                 for op in history.op_range(txn) {
                     let source = collected.source[op as usize];
                     if source != NONE {
-                        let key = history.op(OpId(op)).key().map_or(0, |key| key.0);
+                        let key = history.op_key(OpId(op)).map_or(0, |key| key.0);
                         self.reads.push(Read { key, source, op: OpId(op) });
                     }
                 }

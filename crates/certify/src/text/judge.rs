@@ -24,6 +24,7 @@ use super::facts::{Facts, INITIAL, Mask};
 use super::matrix;
 use super::plan::{Part, Plan, Steps};
 use super::reach::Reach;
+pub use suspects::Looked;
 use suspects::{Suspects, asks_suspects};
 
 /// A node that is not in the order.
@@ -147,9 +148,18 @@ impl<'a> Judge<'a> {
     /// # Errors
     /// If it was told to stop.
     pub fn hits(&self, witness: &Witness) -> Result<Vec<Hit>, Stopped> {
+        self.hits_beyond(witness, &mut None)
+    }
+
+    /// As [`Judge::hits`], without most of those that were looked for along an earlier order already; for levels where
+    /// what is visible is the same along every order.
+    ///
+    /// # Errors
+    /// If it was told to stop.
+    pub fn hits_beyond(&self, witness: &Witness, looked: &mut Option<Looked>) -> Result<Vec<Hit>, Stopped> {
         let mut hits = Vec::new();
         let suspects = match self.plan.parts.iter().any(asks_suspects) {
-            true => self.suspects(witness)?,
+            true => self.suspects(witness, looked.take().as_ref())?,
             false => Suspects::default(),
         };
         for (number, part) in self.plan.parts.iter().enumerate() {
@@ -190,6 +200,7 @@ impl<'a> Judge<'a> {
                 }
             }
         }
+        *looked = suspects.looked(self.plan, witness);
         Ok(hits)
     }
 
@@ -292,7 +303,7 @@ impl<'a> Judge<'a> {
             }
             self.stamp_reads(witness, node, &mut stamps);
             for &key in facts.written(node).iter().filter(|&&key| facts.has_all_writers(key)) {
-                let place = writers.place(witness, key, witness.position[node as usize]);
+                let place = writers.place(key, witness.position[node as usize]);
                 let Some(&last) = writers.of(key)[..place].last() else { continue };
                 stamps.meet(facts, node, last, witness.position[last as usize], |read| {
                     hits.push(Hit { read, rival: last, part });
@@ -310,10 +321,11 @@ impl<'a> Judge<'a> {
         (part, readers): Of<'_>,
         hits: &mut Vec<Hit>,
     ) -> Result<(), Stopped> {
-        if let Some(found) = suspects.in_session(self.facts, witness, (part, readers)) {
+        if let Some(found) = suspects.in_session(self.facts, (part, readers)) {
             hits.extend(found);
             return Ok(());
         }
+        suspects.names_some.set(true);
         let (facts, position) = (self.facts, &witness.position);
         let mut last: Vec<(u32, u32)> = vec![(0, INITIAL); facts.key_count()];
         for node in (1..facts.node_count() as u32).filter(|&node| witness.has(node)) {
@@ -360,7 +372,7 @@ impl<'a> Judge<'a> {
                 if is_last {
                     continue;
                 }
-                let first = of_key[writers.place(witness, key, source + 1)];
+                let first = of_key[writers.place(key, source + 1)];
                 if witness.position[first as usize] < end {
                     hits.push(Hit { read: read as u32, rival: first, part });
                 }
@@ -388,7 +400,7 @@ impl<'a> Judge<'a> {
             let sources = facts.reads_of(node).filter(|_| reads_from).map(|read| witness.source[read]);
             let written = facts.written(node).iter().filter(|_| conflicts);
             let rivals = written.filter_map(|&key| {
-                let place = writers.place(witness, key, position(&node));
+                let place = writers.place(key, position(&node));
                 writers.of(key)[..place].last().copied()
             });
             last[node as usize] =
@@ -421,8 +433,8 @@ impl<'a> Judge<'a> {
             for read in facts.reads_of(node) {
                 let key = facts.reads()[read].key;
                 let source = witness.position[witness.source[read] as usize];
-                let first = writers.place(witness, key, source + 1);
-                let end = writers.place(witness, key, witness.position[node as usize]).max(first);
+                let first = writers.place(key, source + 1);
+                let end = writers.place(key, witness.position[node as usize]).max(first);
                 let meets = |rival: u32| facts.written(rival).iter().any(|&key| stamp[key as usize] == node);
                 let mut between = writers.of(key)[first..end].iter().rev().copied();
                 if let Some(rival) = between.find(|&rival| meets(rival)) {
@@ -444,14 +456,37 @@ impl<'a> Judge<'a> {
             start[key + 1] += start[key];
         }
         let mut next = start.clone();
-        let mut nodes = vec![0; start[facts.key_count()] as usize];
-        for &node in &witness.order[1..] {
+        let count = start[facts.key_count()] as usize;
+        let (mut nodes, mut positions) = (vec![0; count], vec![0; count]);
+        for (position, &node) in witness.order.iter().enumerate().skip(1) {
             for &key in facts.written(node) {
-                nodes[next[key as usize] as usize] = node;
-                next[key as usize] += 1;
+                let place = &mut next[key as usize];
+                nodes[*place as usize] = node;
+                positions[*place as usize] = position as u32;
+                *place += 1;
             }
         }
-        Writers { start, nodes }
+        Writers { start, nodes, positions }
+    }
+
+    /// The same for some keys: the others have no writers. The writers of a key are sorted, so that those of other keys
+    /// are not touched.
+    fn some_writers_in_order(&self, witness: &Witness, is_wanted: &[bool]) -> Writers {
+        let mut writers = Writers { start: Vec::with_capacity(is_wanted.len() + 1), ..Writers::default() };
+        writers.start.push(0);
+        let mut of_key: Vec<(u32, u32)> = Vec::new();
+        for (key, &is_wanted) in is_wanted.iter().enumerate() {
+            if is_wanted {
+                let there = self.facts.writers(key as u32).iter().filter(|&&writer| witness.has(writer));
+                of_key.clear();
+                of_key.extend(there.map(|&writer| (witness.position[writer as usize], writer)));
+                of_key.sort_unstable_by_key(|&(position, _)| position);
+                writers.nodes.extend(of_key.iter().map(|&(_, writer)| writer));
+                writers.positions.extend(of_key.iter().map(|&(position, _)| position));
+            }
+            writers.start.push(writers.nodes.len() as u32);
+        }
+        writers
     }
 }
 
@@ -463,16 +498,34 @@ type Of<'m> = (u32, &'m Mask);
 pub(super) struct Writers {
     start: Vec<u32>,
     nodes: Vec<u32>,
+    /// The position of each.
+    positions: Vec<u32>,
 }
 
 impl Writers {
+    fn range(&self, key: u32) -> std::ops::Range<usize> {
+        self.start[key as usize] as usize..self.start[key as usize + 1] as usize
+    }
+
     pub(super) fn of(&self, key: u32) -> &[u32] {
-        &self.nodes[self.start[key as usize] as usize..self.start[key as usize + 1] as usize]
+        &self.nodes[self.range(key)]
+    }
+
+    /// How many of the first `end` writers of a key stand before a position or at it, which is likely near the end.
+    fn place_back(&self, key: u32, end: u32, position: u32) -> u32 {
+        let positions = &self.positions[self.range(key)][..end as usize];
+        let mut step = 1;
+        while step < positions.len() && positions[positions.len() - step] > position {
+            step *= 2;
+        }
+        let start = positions.len().saturating_sub(step);
+        let end = positions.len() - step / 2;
+        (start + positions[start..end].partition_point(|&writer| writer <= position)) as u32
     }
 
     /// How many writers of a key stand before a position.
-    pub(super) fn place(&self, witness: &Witness, key: u32, position: u32) -> usize {
-        self.of(key).partition_point(|&writer| witness.position[writer as usize] < position)
+    pub(super) fn place(&self, key: u32, position: u32) -> usize {
+        self.positions[self.range(key)].partition_point(|&writer| writer < position)
     }
 }
 

@@ -61,7 +61,7 @@ impl Reach<'_> {
                 if of_key.last().is_none_or(|&last| position[last as usize] <= source) {
                     continue;
                 }
-                let first = self.writers.place(self.witness, key, source + 1);
+                let first = self.writers.place(key, source + 1);
                 let later = of_key[first..].iter().take_while(|&&rival| position[rival as usize] < to);
                 let most = if self.steps.conflicts { 1 } else { usize::MAX };
                 candidates.extend(later.take(most).map(|&rival| {
@@ -152,7 +152,7 @@ impl Reach<'_> {
         }
         if self.steps.conflicts {
             for &key in facts.written(node) {
-                let place = self.writers.place(witness, key, witness.position[node as usize]);
+                let place = self.writers.place(key, witness.position[node as usize]);
                 reached |= self.writers.of(key)[..place].last().map_or(0, |&last| of(last));
             }
         }

@@ -1,11 +1,11 @@
 //! The pass over the operations that finds final writes, sources, and what contradicts its own transaction.
 //!
-//! Operations are sorted by key with one counting sort, and each key is gone through once. Of large histories some keys
-//! are sorted at a time: ten million operations would take 240 MB at once, and three more passes over them take 0.1 s.
+//! Operations are sorted by key (`collect/touches.rs`), and each key is gone through once.
 
 mod scans;
+mod touches;
 
-use history::{Bound, History, KeyId, Op, OpId, PredicateRead, RangeRead, TxnId, ValueId};
+use history::{History, KeyId, OpId, TxnId, ValueId};
 
 use super::lists::{DoubtfulList, Guess, ListsOf, ToldBy};
 use super::predicates::{RowWrites, Scans};
@@ -14,26 +14,7 @@ use super::{Facts, GROUP, INITIAL, NONE, Told};
 use crate::lists::Appenders;
 use crate::observe::{EverWritten, Held, Look};
 use crate::{Flaw, Place};
-
-/// What one operation does to one key.
-#[derive(Clone, Copy)]
-struct Touch {
-    node: u32,
-    op: OpId,
-    kind: Kind,
-}
-
-#[derive(Clone, Copy)]
-enum Kind {
-    Look(Look),
-    Write(Held),
-    Append(ValueId),
-    List,
-    /// A write by predicate changed the row: it held something that matches.
-    Matched,
-    /// A read returned the row where no state of the key explains it.
-    Wrong,
-}
+use touches::{Kind, Touch, TouchSource, sorted_keys};
 
 /// Everything that is found key by key.
 #[derive(Default)]
@@ -64,8 +45,8 @@ impl Collected {
         let sorted_keys = if history.has_ranges() { sorted_keys(history) } else { Vec::new() };
         let source = TouchSource { history, facts, row_writes, is_impossible, reads, sorted_keys };
         let scans = source.scans();
-        let (start, has_lists) = source.count();
-        let lists = match has_lists {
+        let blocks = source.blocks();
+        let lists = match blocks.has_lists {
             true => Some((Appenders::of(history)?, facts.nodes(history.txn_count()))),
             false => None,
         };
@@ -79,16 +60,8 @@ impl Collected {
             ..Self::default()
         };
         let mut pass = KeyPass::new(history, row_writes);
-        let mut sorted = 0..0;
-        let mut touches = Vec::new();
-        for key in 0..history.keys().len() {
-            if key == sorted.end {
-                sorted = keys_at_a_time(&start, key);
-                touches = source.sorted(&start, sorted.clone());
-            }
-            let first = start[sorted.start];
-            let touches = &touches[(start[key] - first) as usize..(start[key + 1] - first) as usize];
-            pass.run(KeyId::from_index(key), touches, &mut collected);
+        source.for_each_key(&blocks, |key, touches| {
+            pass.run(key, touches, &mut collected);
             let initial = initial_of(history, facts, &pass, ever_written.as_ref())?;
             match history.has_versions() {
                 true => pass.join_versions(facts, &mut collected, initial)?,
@@ -102,7 +75,8 @@ impl Collected {
                 pass.join_lists(&lists, &mut collected);
             }
             collected.key_start.push(collected.writers.len() as u32);
-        }
+            Ok(())
+        })?;
         if let Some((appenders, nodes)) = &lists {
             collected.doubtful = DoubtfulList::all(history, appenders, nodes);
         }
@@ -122,182 +96,10 @@ impl Collected {
 
     fn add_source(&mut self, history: &History, read: &Pending, key: KeyId, source: u32) {
         self.read_count += 1;
-        match history.op(read.op).key() {
-            Some(_) => self.source[read.op.index()] = source,
-            None => self.extra.push((read.op, key.0, source)),
-        }
-    }
-}
-
-/// How many touches are sorted at a time, unless one key has more.
-const TOUCHES_AT_A_TIME: u32 = 4_000_000;
-
-/// The keys from this one on whose touches are sorted together.
-fn keys_at_a_time(start: &[u32], first: usize) -> std::ops::Range<usize> {
-    let most = start[first] + TOUCHES_AT_A_TIME;
-    let end = start.partition_point(|&count| count <= most) - 1;
-    first..end.max(first + 1)
-}
-
-/// Where touches come from.
-struct TouchSource<'a> {
-    history: &'a History,
-    facts: &'a Facts,
-    row_writes: &'a RowWrites,
-    is_impossible: &'a [bool],
-    reads: &'a dyn Fn(TxnId) -> bool,
-    /// The keys in the order of what they are called, for ranges.
-    sorted_keys: Vec<KeyId>,
-}
-
-impl TouchSource<'_> {
-    /// Calls `touch` for each key that an operation touches, node by node.
-    fn visit(&self, mut touch: impl FnMut(u32, KeyId, OpId, Kind)) {
-        let nodes = 1..self.facts.node_count() as u32;
-        for node in nodes.filter(|&node| !self.is_impossible[node as usize]) {
-            let txn = self.facts.txn(node);
-            let rows = (self.sorted_keys.as_slice(), self.row_writes);
-            visit(self.history, rows, txn, self.reads, |key, op, kind| touch(node, key, op, kind));
-        }
-    }
-
-    /// The statements that looked at rows by a predicate.
-    fn scans(&self) -> Scans<'_> {
-        let mut scans = Scans::default();
-        if !self.history.has_predicates() {
-            return scans;
-        }
-        let nodes = 1..self.facts.node_count() as u32;
-        for node in nodes.filter(|&node| !self.is_impossible[node as usize]) {
-            let txn = self.facts.txn(node);
-            if (self.reads)(txn) {
-                self.history.ops(txn).for_each(|(id, op)| scans.add(node, id, &op, self.row_writes));
-            }
-        }
-        scans.finish();
-        scans
-    }
-
-    /// For each key how many touches the keys before it have, and whether there are lists.
-    fn count(&self) -> (Vec<u32>, bool) {
-        let mut start = vec![0u32; self.history.keys().len() + 1];
-        let mut has_lists = false;
-        self.visit(|_, key, _, kind| {
-            start[key.index() + 1] += 1;
-            has_lists |= matches!(kind, Kind::Append(_) | Kind::List);
-        });
-        for key in 0..self.history.keys().len() {
-            start[key + 1] += start[key];
-        }
-        (start, has_lists)
-    }
-
-    /// The touches of some keys, sorted by key; those of a key are in the order of nodes and operations.
-    fn sorted(&self, start: &[u32], keys: std::ops::Range<usize>) -> Vec<Touch> {
-        let first = start[keys.start];
-        let mut next: Vec<u32> = start[keys.clone()].iter().map(|&place| place - first).collect();
-        let blank = Touch { node: 0, op: OpId(0), kind: Kind::List };
-        let mut touches = vec![blank; (start[keys.end] - first) as usize];
-        self.visit(|node, key, op, kind| {
-            if keys.contains(&key.index()) {
-                let place = &mut next[key.index() - keys.start];
-                touches[*place as usize] = Touch { node, op, kind };
-                *place += 1;
-            }
-        });
-        touches
-    }
-}
-
-fn sorted_keys(history: &History) -> Vec<KeyId> {
-    let mut sorted: Vec<KeyId> = (0..history.keys().len()).map(KeyId::from_index).collect();
-    sorted.sort_by(|&a, &b| history.keys().original(a).cmp(history.keys().original(b)));
-    sorted
-}
-
-fn visit(
-    history: &History,
-    (sorted, row_writes): (&[KeyId], &RowWrites),
-    txn: TxnId,
-    reads: &dyn Fn(TxnId) -> bool,
-    mut touch: impl FnMut(KeyId, OpId, Kind),
-) {
-    let reads = reads(txn);
-    for (id, op) in history.ops(txn) {
-        match op {
-            op if op.is_read() && !reads => {}
-            Op::Read { key, value: Some(value) } => touch(key, id, Kind::Look(Look::Plain(value))),
-            Op::Write { key, value } | Op::Insert { key, value } => {
-                touch(key, id, Kind::Write(Held::initially(value)));
-            }
-            Op::Delete { key, tombstone } => {
-                let value = tombstone.unwrap_or(ValueId::NIL);
-                touch(key, id, Kind::Write(Held { value, is_dead: true }));
-            }
-            Op::Append { key, value } => touch(key, id, Kind::Append(value)),
-            Op::ReadList { key, list: Some(_) } => touch(key, id, Kind::List),
-            Op::RangeRead(range) => visit_range(history, sorted, id, range, &mut touch),
-            Op::PredicateRead(read) => visit_rows(history, id, read, &mut touch),
-            Op::PredicateWrite(write) => {
-                for &(key, held) in row_writes.left_by(id) {
-                    if reads && !write.is_returning {
-                        touch(key, id, Kind::Matched);
-                    }
-                    touch(key, id, Kind::Write(held));
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
-/// A range read is a read of every known key between its bounds. No state of a key explains a row that is returned twice,
-/// or from outside of the bounds: a deleted row whose mark is returned is both there and not there.
-fn visit_range(
-    history: &History,
-    sorted: &[KeyId],
-    op: OpId,
-    range: &RangeRead,
-    touch: &mut impl FnMut(KeyId, OpId, Kind),
-) {
-    let Some(rows) = &range.rows else { return };
-    let datum = |key: KeyId| history.keys().original(key);
-    let mut returned: Vec<(KeyId, Look)> = rows
-        .iter()
-        .map(|row| (row.key, if row.is_dead { Look::Mark(row.value) } else { Look::Row(row.value) }))
-        .collect();
-    returned.sort_by_key(|&(key, _)| key);
-    for (place, &(key, look)) in returned.iter().enumerate() {
-        let is_repeated = place > 0 && returned[place - 1].0 == key;
-        match is_repeated || !range.contains(datum(key)) {
-            true => touch(key, op, Kind::Wrong),
-            false => touch(key, op, Kind::Look(look)),
-        }
-    }
-    let start = match &range.from {
-        Bound::Unbounded => 0,
-        Bound::Included(from) => sorted.partition_point(|&key| datum(key) < from),
-        Bound::Excluded(from) => sorted.partition_point(|&key| datum(key) <= from),
-    };
-    for &key in sorted[start..].iter().take_while(|&&key| range.contains(datum(key))) {
-        if returned.binary_search_by_key(&key, |&(key, _)| key).is_err() {
-            touch(key, op, Kind::Look(Look::Nothing));
-        }
-    }
-}
-
-/// A read by predicate is a read of each row that it returned; of the other keys see `KeyPass::join_scans`. No state of a
-/// key explains a row that is returned twice, or one that does not match.
-fn visit_rows(history: &History, op: OpId, read: &PredicateRead, touch: &mut impl FnMut(KeyId, OpId, Kind)) {
-    let (Some(rows), Ok(predicate)) = (&read.rows, read.predicate.meaning()) else { return };
-    let mut rows = rows.clone();
-    rows.sort_by_key(|row| row.key);
-    for (place, row) in rows.iter().enumerate() {
-        let is_repeated = place > 0 && rows[place - 1].key == row.key;
-        let (key, value) = (history.keys().original(row.key), history.values().original(row.value));
-        match !is_repeated && !row.is_dead && predicate.matches(key, &value) {
-            true => touch(row.key, op, Kind::Look(Look::Row(row.value))),
-            false => touch(row.key, op, Kind::Wrong),
+        let is_of_key = matches!(read.look, Look::Plain(_)) || history.op_key(read.op).is_some();
+        match is_of_key {
+            true => self.source[read.op.index()] = source,
+            false => self.extra.push((read.op, key.0, source)),
         }
     }
 }
@@ -381,7 +183,8 @@ impl<'h> KeyPass<'h> {
                 },
             }
         }
-        self.writes.sort_unstable();
+        // One comparison of a number for each pair: a node has one final write of the key.
+        self.writes.sort_unstable_by_key(|&(value, node, _)| u64::from(value.0) << 32 | u64::from(node));
     }
 
     fn write(&mut self, own: &mut Option<(u32, Held)>, node: u32, held: Held, collected: &mut Collected) {

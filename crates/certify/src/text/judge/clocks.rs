@@ -26,7 +26,9 @@ impl Judge<'_> {
         let walk = Walk { facts: self.facts, witness, writers: &suspects.writers, steps };
         let is_asked = |suspect: &&Suspect| self.facts.is_in(suspect.reader, readers);
         let mut suspects: Vec<Suspect> = suspects.all.iter().filter(is_asked).copied().collect();
-        Nearby::new(&walk).take_decided(&mut suspects, part, hits);
+        if suspects.len() <= Nearby::most_suspects(&walk) {
+            Nearby::new(&walk).take_decided(&mut suspects, part, hits);
+        }
         self.by_clocks(&walk, &suspects, part, hits)
     }
 
@@ -91,7 +93,7 @@ impl Walk<'_> {
         }
         if self.steps.conflicts {
             for &key in facts.written(node) {
-                let place = self.writers.place(witness, key, witness.position[node as usize]);
+                let place = self.writers.place(key, witness.position[node as usize]);
                 if place > 0 {
                     visit(self.writers.of(key)[place - 1]);
                 }
@@ -101,10 +103,7 @@ impl Walk<'_> {
 
     /// The writers of a suspect's key that stand between source and reader, the last one first.
     pub(super) fn rivals(&self, suspect: &Suspect) -> impl Iterator<Item = u32> + Clone {
-        let position = &self.witness.position;
-        let source = position[self.witness.source[suspect.read as usize] as usize];
-        let earlier = &self.writers.of(self.key(suspect))[..suspect.passed as usize];
-        earlier.iter().rev().copied().take_while(move |&writer| position[writer as usize] > source)
+        suspect.rivals(self.writers, self.key(suspect)).iter().rev().copied()
     }
 
     fn key(&self, suspect: &Suspect) -> u32 {
@@ -112,8 +111,8 @@ impl Walk<'_> {
     }
 
     /// Whether there are so many rivals that they are not looked at one by one.
-    pub(super) fn has_many_rivals(&self, suspect: &Suspect) -> bool {
-        self.rivals(suspect).nth(FEW_WRITERS).is_some()
+    fn has_many_rivals(&self, suspect: &Suspect) -> bool {
+        suspect.rival_count() > FEW_WRITERS
     }
 
     /// Adds the rivals that were seen. Of a session the last one says most, since session order puts the others before it.

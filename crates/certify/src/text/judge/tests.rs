@@ -98,7 +98,7 @@ fn searches_and_clocks_find_what_the_closure_has() {
         let steps = Steps { session: true, reads_from: true, conflicts: seed % 2 == 0, real_time: false };
         let walk =
             Walk { facts: &facts, witness: &witness, writers: &judge.writers_in_order(&witness), steps };
-        let all = judge.suspects(&witness).expect("not stopped").all;
+        let all = judge.suspects(&witness, None).expect("not stopped").all;
         let expected = by_closure(&walk, &all);
         for most_steps in [0, random.below(60) as usize, usize::MAX] {
             let (mut left, mut hits) = (all.clone(), Vec::new());
@@ -134,9 +134,9 @@ fn no_read_has_a_hit_but_suspects_unless_something_stands_after_its_reader() {
             witness = Witness::new(&facts, order, witness.source);
         }
         let judge = Judge::new(&facts, &plan, &|| false);
-        let few = judge.suspects(&witness).expect("not stopped");
+        let few = judge.suspects(&witness, None).expect("not stopped");
         with_inversion += u32::from(few.has_inversion);
-        let all = Suspects { has_inversion: true, ..judge.suspects(&witness).expect("not stopped") };
+        let all = Suspects { has_inversion: true, ..judge.suspects(&witness, None).expect("not stopped") };
         let readers = facts.mask(&plan.readers[0]);
         let hits = |suspects: &Suspects| {
             let mut hits = [const { Vec::new() }; 3];
