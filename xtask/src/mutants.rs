@@ -200,11 +200,13 @@ fn changed_files(group: &Group) -> impl Iterator<Item = (String, PathBuf)> {
 
 /// Puts the switches into the copy, but for lines that do not compile with them.
 fn mutants_that_compile(group: &Group, tree: &Path, folder: &Path) -> Done<Vec<Mutant>> {
-    let mut excluded = BTreeSet::new();
+    let list = folder.join("excluded");
+    let mut excluded = known_to_be_wrong(&list);
     loop {
         let mutants = mutate(group, tree, &excluded)?;
         let wrong = wrong_lines(group, tree, folder)?;
         if wrong.is_empty() {
+            write(&list, shown_lines(&excluded).as_bytes())?;
             return Ok(mutants);
         }
         let count = excluded.len();
@@ -213,6 +215,31 @@ fn mutants_that_compile(group: &Group, tree: &Path, folder: &Path) -> Done<Vec<M
             return Err("the mutants do not compile".into());
         }
     }
+}
+
+/// The lines that the compiler refused the last time, as far as they have not changed since: finding them anew takes
+/// several rounds of the compiler.
+fn known_to_be_wrong(list: &Path) -> BTreeSet<(String, usize)> {
+    let known = fs::read_to_string(list).unwrap_or_default();
+    let entry = |line: &str| {
+        let (place, text) = line.split_once(": ")?;
+        let (file, number) = place.split_once(':')?;
+        let number = number.parse().ok()?;
+        (line_of(file, number)? == text).then(|| (file.to_owned(), number))
+    };
+    known.lines().filter_map(entry).collect()
+}
+
+fn shown_lines(lines: &BTreeSet<(String, usize)>) -> String {
+    let shown =
+        |(file, number): &(String, usize)| Some(format!("{file}:{number}: {}\n", line_of(file, *number)?));
+    lines.iter().filter_map(shown).collect()
+}
+
+/// A line of a source file of the crates, without indentation.
+fn line_of(file: &str, number: usize) -> Option<String> {
+    let text = fs::read_to_string(root().join("crates").join(file)).ok()?;
+    Some(text.lines().nth(number.checked_sub(1)?)?.trim().to_owned())
 }
 
 /// The lines of the changed crates that the compiler refuses.
@@ -303,6 +330,12 @@ fn build(group: &Group, tree: &Path, folder: &Path) -> Done<Vec<PathBuf>> {
     for name in crates {
         let package = if name == "isoscope" { name.to_owned() } else { format!("isoscope-{name}") };
         command.args(["-p", &package]);
+    }
+    for (package, name) in group.programs {
+        match name.strip_prefix("isoscope_") == Some(package) {
+            true => command.arg("--lib"),
+            false => command.args(["--test", name]),
+        };
     }
     expect_success(&mut command)?;
     let said = output_of(command.arg("--message-format=json"), &[0])?;
