@@ -439,3 +439,17 @@ fn an_initial_value_that_was_not_recorded_stays_a_source() {
     let steps = vec![Step { clause: Vec::new(), rule }];
     check(&marked, &level, &Certificate::Violated { steps, keys: None }).unwrap_err();
 }
+
+#[test]
+fn reads_that_say_the_same_do_not_contradict_each_other() {
+    for (text, op) in [
+        ("init *=nil\nkeys 1\na: r(1)=nil r[1..1]={}", 1),
+        ("init *=nil\nkeys 1\na: r[1..1]={} r(1)=nil", 1),
+        ("init *=nil\nkeys 1\na: w(1)=5\nb: r[1..1]={1=5} r[1..1]={1=5}", 2),
+        ("init *=nil\nkeys 1\na: w(1)=5\nb: r[1..1]={1=5} r(1)=5", 2),
+        ("init *=nil x=1\na: p(v = 1)={x=1}", 0),
+    ] {
+        let expected = "does not contradict its own transaction";
+        refuses_clause(text, Level::SERIALIZABLE, &format!("internal({op}):"), expected);
+    }
+}

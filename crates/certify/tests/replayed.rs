@@ -78,6 +78,14 @@ fn ranges_beside_predicates_return_the_rows_between_their_bounds() {
 #[test]
 fn lists_have_the_elements_in_the_order_of_their_appends() {
     only("init *=nil\na: a(x)=1\nb: a(x)=2\nc: r(x)=[1 2]", &["0 1 2"], &["1 0 2", "0 2 1"]);
+    only("init *=nil\na: a(x)=1\nb: w(x)=5\nc: r(x)=[1]", &["0 2 1"], &["0 1 2"]);
+    only("init x=[3] *=nil\na: r(x)=[]", &[], &["0"]);
+}
+
+#[test]
+fn an_initial_value_that_was_not_recorded_is_none_that_a_transaction_wrote() {
+    only("init *=?\na: r(x)=5\nb: w(x)=5", &["1 0"], &["0 1"]);
+    only("init *=?\na: r(x)=nil\nb: d(x)", &["0 1", "1 0"], &[]);
 }
 
 #[test]
@@ -107,10 +115,17 @@ fn that_no_order_explains_a_history_is_not_accepted_where_one_does() {
         (Level::SNAPSHOT_ISOLATION, "a: r(x)=0 w(y)=1\nb: r(y)=0 w(x)=1"),
         (Level::SERIALIZABLE, "init *=?\na: r(x)=nil\nb: r(x)=5\nc: d(x)"),
         (Level::SERIALIZABLE, "init *=nil\na: r(x)=[1 2]\nb: a(x)=1\nc: a(x)=2 unknown"),
+        (Level::PREFIX, "init *=nil\na: a(x)=1\nb: r(x)=[2]"),
         (Level::SERIALIZABLE, "init *=nil x=1\na: p(v = 2)={x=2}\nb: pw(v = 1)=2*1\nc: p(v = 1)={x=1}"),
     ] {
         assert!(check(&history(text), &level, &no_order).is_err(), "{text}");
     }
-    let violated = "a: r(x)=0 w(y)=1\nb: r(y)=0 w(x)=1";
-    check(&history(violated), &Level::SERIALIZABLE, &no_order).unwrap();
+    for (level, text) in [
+        (Level::SERIALIZABLE, "a: r(x)=0 w(y)=1\nb: r(y)=0 w(x)=1"),
+        (Level::SESSION_SERIALIZABLE, "a: w(x)=1\na: r(x)=0"),
+        (Level::STRICT_SERIALIZABLE, "a: w(x)=1 @[1,2]\nb: r(x)=0 @[5,6]"),
+        (Level::SNAPSHOT_ISOLATION, "a: r(x)=0 w(x)=1\nb: r(x)=0 w(x)=2"),
+    ] {
+        check(&history(text), &level, &no_order).unwrap();
+    }
 }

@@ -17,7 +17,8 @@ pub struct Group {
 pub const SLOW_TESTS: [&str; 2] = ["every_small_history", "recordings_of_the_manifest"];
 
 /// Test programs with quick or narrow histories, and how many times as many they try.
-pub const QUICK_PROGRAMS: [(&str, u64); 3] = [("checker", 12), ("rules", 10), ("attacks", 20)];
+pub const QUICK_PROGRAMS: [(&str, u64); 4] =
+    [("checker", 12), ("rules", 10), ("attacks", 20), ("text_claims", 4)];
 
 /// Saturation, choices, the solver and the orders under it.
 pub const ENGINE: Group = Group {
@@ -125,6 +126,8 @@ pub const CHECKER: Group = Group {
     is_thorough: true,
     programs: &[
         ("certify", "by_hand"),
+        ("certify", "texts_by_hand"),
+        ("certify", "replayed"),
         ("certify", "documents"),
         ("verify", "oracle"),
         ("testkit", "checker"),
@@ -137,6 +140,7 @@ pub const CHECKER: Group = Group {
         ("testkit", "documents"),
         ("verify", "attacks"),
         ("testkit", "rules"),
+        ("testkit", "text_claims"),
         ("isoscope", "texts"),
         ("verify", "rows"),
     ],
