@@ -19,7 +19,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::run::{Done, cargo, expect_success, output_of, root, shown, target};
-use groups::{CHECKER, ENGINE, Group, SLOW_TESTS};
+use groups::{CHECKER, ENGINE, Group, QUICK_PROGRAMS, SLOW_TESTS};
 use switches::{Around, mutate_line};
 
 /// A test program hangs if it uses this many times the processor time that it uses without a mutant, and some seconds
@@ -66,7 +66,7 @@ struct Mutant {
 struct Asked {
     group: &'static Group,
     only: Option<BTreeSet<usize>>,
-    histories: String,
+    histories: u64,
     /// Whether the mutants are only shown.
     is_list: bool,
     /// Whether only the first two test programs run: what they do not kill is to be run again with all.
@@ -77,7 +77,7 @@ impl Asked {
     fn of(words: &[&str]) -> Done<Self> {
         let (&name, mut words) = words.split_first().ok_or(USAGE)?;
         let group = [&ENGINE, &CHECKER].into_iter().find(|group| group.name == name).ok_or(USAGE)?;
-        let histories = group.histories.to_owned();
+        let histories = group.histories;
         let mut asked = Self { group, only: None, histories, is_list: false, is_quick: false };
         while let Some((&word, rest)) = words.split_first() {
             words = rest;
@@ -89,7 +89,7 @@ impl Asked {
                     words = rest;
                 }
                 ("--histories", [number, rest @ ..]) => {
-                    asked.histories = (*number).to_owned();
+                    asked.histories = number.parse().map_err(|_| USAGE)?;
                     words = rest;
                 }
                 _ => return Err(USAGE.into()),
@@ -128,7 +128,7 @@ pub fn run(words: &[&str]) -> Done {
     println!("{} mutants, {} test programs", mutants.len(), programs.len());
     let mut limits = Vec::new();
     for program in &programs {
-        let (end, used) = run_mutant(program, 0, &asked.histories, TIME_LIMIT);
+        let (end, used) = run_mutant(program, 0, asked.histories, TIME_LIMIT);
         if end != End::Passed {
             return Err(format!("{} fails without a mutant", program.display()));
         }
@@ -143,7 +143,7 @@ pub fn run(words: &[&str]) -> Done {
         let mut ends = programs
             .iter()
             .zip(&limits)
-            .map(|(program, &limit)| run_mutant(program, mutant.number, &asked.histories, limit).0);
+            .map(|(program, &limit)| run_mutant(program, mutant.number, asked.histories, limit).0);
         match ends.find(|&end| end != End::Passed) {
             Some(End::Hung) => hung += 1,
             Some(_) => killed += 1,
@@ -200,11 +200,13 @@ fn changed_files(group: &Group) -> impl Iterator<Item = (String, PathBuf)> {
 
 /// Puts the switches into the copy, but for lines that do not compile with them.
 fn mutants_that_compile(group: &Group, tree: &Path, folder: &Path) -> Done<Vec<Mutant>> {
-    let mut excluded = BTreeSet::new();
+    let list = folder.join("excluded");
+    let mut excluded = known_to_be_wrong(&list);
     loop {
         let mutants = mutate(group, tree, &excluded)?;
         let wrong = wrong_lines(group, tree, folder)?;
         if wrong.is_empty() {
+            write(&list, shown_lines(&excluded).as_bytes())?;
             return Ok(mutants);
         }
         let count = excluded.len();
@@ -213,6 +215,31 @@ fn mutants_that_compile(group: &Group, tree: &Path, folder: &Path) -> Done<Vec<M
             return Err("the mutants do not compile".into());
         }
     }
+}
+
+/// The lines that the compiler refused the last time, as far as they have not changed since: finding them anew takes
+/// several rounds of the compiler.
+fn known_to_be_wrong(list: &Path) -> BTreeSet<(String, usize)> {
+    let known = fs::read_to_string(list).unwrap_or_default();
+    let entry = |line: &str| {
+        let (place, text) = line.split_once(": ")?;
+        let (file, number) = place.split_once(':')?;
+        let number = number.parse().ok()?;
+        (line_of(file, number)? == text).then(|| (file.to_owned(), number))
+    };
+    known.lines().filter_map(entry).collect()
+}
+
+fn shown_lines(lines: &BTreeSet<(String, usize)>) -> String {
+    let shown =
+        |(file, number): &(String, usize)| Some(format!("{file}:{number}: {}\n", line_of(file, *number)?));
+    lines.iter().filter_map(shown).collect()
+}
+
+/// A line of a source file of the crates, without indentation.
+fn line_of(file: &str, number: usize) -> Option<String> {
+    let text = fs::read_to_string(root().join("crates").join(file)).ok()?;
+    Some(text.lines().nth(number.checked_sub(1)?)?.trim().to_owned())
 }
 
 /// The lines of the changed crates that the compiler refuses.
@@ -304,6 +331,12 @@ fn build(group: &Group, tree: &Path, folder: &Path) -> Done<Vec<PathBuf>> {
         let package = if name == "isoscope" { name.to_owned() } else { format!("isoscope-{name}") };
         command.args(["-p", &package]);
     }
+    for (package, name) in group.programs {
+        match name.strip_prefix("isoscope_") == Some(package) {
+            true => command.arg("--lib"),
+            false => command.args(["--test", name]),
+        };
+    }
     expect_success(&mut command)?;
     let said = output_of(command.arg("--message-format=json"), &[0])?;
     let built: Vec<(String, String, PathBuf)> = said
@@ -330,10 +363,18 @@ enum End {
     Hung,
 }
 
+/// How many times as many histories a test program tries.
+fn times_as_many(program: &Path) -> u64 {
+    let file = program.file_name().unwrap_or_default().to_string_lossy();
+    let is_it = |name: &str| file.strip_prefix(name).is_some_and(|rest| rest.starts_with('-'));
+    QUICK_PROGRAMS.iter().find(|(name, _)| is_it(name)).map_or(1, |&(_, times)| times)
+}
+
 /// Runs the tests of a program with a mutant.
-fn run_mutant(program: &Path, number: usize, histories: &str, limit: Duration) -> (End, Duration) {
+fn run_mutant(program: &Path, number: usize, histories: u64, limit: Duration) -> (End, Duration) {
     let mut command = Command::new(program);
-    command.env("ISOSCOPE_MUTANT", number.to_string()).env("ISOSCOPE_SOAK", histories);
+    let histories = histories * times_as_many(program);
+    command.env("ISOSCOPE_MUTANT", number.to_string()).env("ISOSCOPE_SOAK", histories.to_string());
     SLOW_TESTS.iter().for_each(|name| {
         command.args(["--skip", name]);
     });

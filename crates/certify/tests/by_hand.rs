@@ -1,7 +1,7 @@
 //! Certificates written by hand: those that prove something pass, and each way to spoil one is named.
 
-use history::History;
-use isoscope_certify::{Document, Fingerprint, Level, check, read};
+use history::{History, KeyId, OpId};
+use isoscope_certify::{Certificate, Document, Fingerprint, Level, ReadId, Rule, Step, check, read};
 
 fn history(text: &str) -> History {
     formats::notation::parse(text).unwrap()
@@ -392,4 +392,64 @@ fn a_number_of_rows_refutes_another_number_only() {
     let fails = |clause: &str, expected: &str| fails(&history, Level::SERIALIZABLE, &step(clause), expected);
     fails("!took0.0.0", "step 0: operation 0 may have changed as many rows as it said");
     fails("!took0.0.1", "step 1: it names no step to follow from");
+}
+
+/// Offers one clause by a rule, which must be refused: some explanation makes it false.
+#[track_caller]
+fn refuses_clause(text: &str, level: Level, step: &str, expected: &str) {
+    fails(&history(text), level, &violated(&format!("{step}\nderived(0):")), expected);
+}
+
+#[test]
+fn a_clause_has_the_literals_without_which_it_is_false() {
+    let si = Level::SNAPSHOT_ISOLATION;
+    let serializable = Level::SERIALIZABLE;
+    let count = "init *=nil\nkeys x\na: pw(true)=7*5 unknown\nb: w(y)=1";
+    refuses_clause(count, serializable, "row_count(0):", "!in0 is missing");
+    let list = "init *=nil\na: a(x)=1 unknown\nb: r(x)=[1] unknown";
+    refuses_clause(list, serializable, "listed(1): in0", "!in1 is missing");
+    let writers = "a: w(x)=1 unknown\nb: w(x)=2";
+    refuses_clause(writers, si, "two_writers: c0<b1 c1<b0", "!in0 is missing");
+    let writers = "a: w(x)=1\nb: w(x)=2 unknown";
+    refuses_clause(writers, si, "two_writers: c0<b1 c1<b0", "!in1 is missing");
+    refuses_clause(writers, serializable, "cycle:", "a cycle has two or more order literals");
+}
+
+#[test]
+fn a_write_that_may_have_matched_nothing_is_no_second_writer() {
+    for text in ["init *=nil x=1\na: pw(v = 1)=2\nb: w(x)=3", "init *=nil x=1\na: w(x)=3\nb: pw(v = 1)=2"] {
+        let expected = "are not two writers of a key";
+        refuses_clause(text, Level::SNAPSHOT_ISOLATION, "two_writers: c0<b1 c1<b0", expected);
+    }
+}
+
+#[test]
+fn an_initial_value_that_was_not_recorded_stays_a_source() {
+    let level = Level::SERIALIZABLE;
+    let same = "init *=?\na: r(x)=5\nb: r(x)=5";
+    refuses_clause(same, level, "one_initial: !r0=init !r1=init", "do not see two values");
+    let recorded = "init *=0\na: r(x)=0\nb: r(x)=5";
+    refuses_clause(recorded, level, "one_initial: !r0=init !r1=init", "do not see two values");
+    let deleted = "init *=?\na: d(x)\nb: r(x)=nil";
+    refuses_clause(deleted, level, "sources(1): r1=t0", "lists 1 of the 2 sources");
+    refuses_clause("init *=?\na: r(x)=5 unknown", level, "sources(0): !in0", "lists 0 of the 1 sources");
+    // The mark of a deleted row may be there from the beginning, and another range may leave it out.
+    let marked = history("init *=?\nkeys 1\na: r[1..1]={~1=91}\nb: r[1..1]={}");
+    let rule = Rule::Sources(ReadId { op: OpId(1), key: Some(KeyId(0)) });
+    let steps = vec![Step { clause: Vec::new(), rule }];
+    check(&marked, &level, &Certificate::Violated { steps, keys: None }).unwrap_err();
+}
+
+#[test]
+fn reads_that_say_the_same_do_not_contradict_each_other() {
+    for (text, op) in [
+        ("init *=nil\nkeys 1\na: r(1)=nil r[1..1]={}", 1),
+        ("init *=nil\nkeys 1\na: r[1..1]={} r(1)=nil", 1),
+        ("init *=nil\nkeys 1\na: w(1)=5\nb: r[1..1]={1=5} r[1..1]={1=5}", 2),
+        ("init *=nil\nkeys 1\na: w(1)=5\nb: r[1..1]={1=5} r(1)=5", 2),
+        ("init *=nil x=1\na: p(v = 1)={x=1}", 0),
+    ] {
+        let expected = "does not contradict its own transaction";
+        refuses_clause(text, Level::SERIALIZABLE, &format!("internal({op}):"), expected);
+    }
 }

@@ -1,6 +1,7 @@
 //! Certificates as text: what the documentation shows passes, and any bytes give a document or an error.
 
-use history::History;
+use history::{History, KeyId, OpId, TxnId};
+use isoscope_certify::text::{self, TextCertificate, TextDocument};
 use isoscope_certify::{Error, Fingerprint, read};
 
 const DOCUMENTATION: &str = include_str!("../../../docs/certificates.md");
@@ -230,4 +231,78 @@ fn what_a_certificate_names_must_be_there() {
     let many = format!("{}\"r1=init\"", "\"r1=init\", ".repeat(100_000));
     let text = certificates[1].replacen("\"r1=init\"", &many, 1);
     assert!(read(text.as_bytes()).unwrap().check(&history).is_ok(), "a clause is a set of literals");
+}
+
+/// Each history differs from the others in one thing that a verdict may rest on.
+#[test]
+fn whatever_a_history_records_changes_its_fingerprint() {
+    let texts = [
+        "init *=nil\na: a(x)=1 a(x)=2\nb: r(x)=[1 2]",
+        "init *=nil\na: a(x)=1 a(x)=2\nb: r(x)=[2 1]",
+        "init *=nil\na: a(x)=1 a(x)=2\nb: r(x)=[1]",
+        "init *=nil\na: a(x)=1 a(x)=2\nb: r(y)=[1]",
+        "init *=nil\nkeys 1 2 3\na: w(1)=5\nb: r[1..2]={1=5}",
+        "init *=nil\nkeys 1 2 3\na: w(1)=5\nb: r[1..3]={1=5}",
+        "init *=nil\nkeys 1 2 3\na: w(1)=5\nb: r(1..3]={1=5}",
+        "init *=nil\nkeys 1 2 3\na: w(1)=5\nb: r[2..3]={1=5}",
+        "init *=nil\nkeys 1 2 3\na: w(1)=5\nb: r[1..2]={1=6}",
+        "init *=nil\nkeys 1 2 3\na: w(1)=5\nb: r[1..2]={2=5}",
+        "init *=nil\nkeys 1 2 3\na: w(1)=5\nb: r[1..2]={~1=5}",
+        "init *=nil\nkeys 1 2 3\na: w(1)=5\nb: r[1..2]={}",
+        "a: w(x)=1",
+        "a: w(x)=1^5",
+        "a: w(x)=1^6",
+        "a: w(x)=1 at serializable",
+        "a: w(x)=1 at read-committed",
+        "init x=1\na: w(x)=1",
+        "init x=2\na: w(x)=1",
+        "init x=1 y=2\na: w(x)=1",
+        "init x=2 y=1\na: w(x)=1",
+        "a: w(x)={a: 1}",
+        "a: w(x)={a: 2}",
+        "a: w(x)={b: 1}",
+        "a: w(x)={a: \"1\"}",
+    ];
+    let fingerprint = |text: &str| Fingerprint::of(&formats::notation::parse(text).unwrap());
+    for (place, text) in texts.iter().enumerate() {
+        let same = texts[..place].iter().find(|other| fingerprint(other) == fingerprint(text));
+        assert_eq!(same, None, "{text}");
+    }
+    let (one, other) = ("init x=1 y=2\na: w(x)=1", "init y=2 x=1\na: w(x)=1");
+    assert_eq!(fingerprint(one), fingerprint(other), "initial values have no order");
+}
+
+#[test]
+fn a_certificate_for_a_text_comes_out_as_it_was_written() {
+    let history = formats::notation::parse("a: w(x)=1\nb: w(x)=1\nc: r(x)=1 @[1,2]").unwrap();
+    let txns = [0, 2, 1].map(TxnId);
+    let sources = vec![(OpId(2), KeyId(0), Some(TxnId(0))), (OpId(3), KeyId(1), None)];
+    let certificates = [
+        TextCertificate::Holds { order: txns.to_vec(), sources },
+        TextCertificate::Violated { txns: txns.to_vec() },
+    ];
+    for certificate in certificates {
+        for clock_skew in [0, 7] {
+            let (level, history) = ("causal".to_owned(), Fingerprint::of(&history));
+            let document = TextDocument { certificate: certificate.clone(), level, history, clock_skew };
+            let mut written = Vec::new();
+            text::write(&document, &mut written).unwrap();
+            assert_eq!(text::read(&written).unwrap(), Some(document));
+            let other_version = String::from_utf8(written).unwrap().replacen(": 1,", ": 99,", 1);
+            assert!(text::read(other_version.as_bytes()).is_err());
+        }
+    }
+}
+
+#[test]
+fn a_certificate_for_a_text_is_for_one_history() {
+    let history = formats::notation::parse("a: w(x)=1\nb: r(x)=1").unwrap();
+    let other = formats::notation::parse("a: w(x)=1\nb: r(x)=1\nc: w(x)=2 abort").unwrap();
+    let order = vec![TxnId(0), TxnId(1)];
+    let certificate = TextCertificate::Holds { order, sources: Vec::new() };
+    let (fingerprint, level) = (Fingerprint::of(&history), spec::library::level("causal").unwrap());
+    let document =
+        TextDocument { certificate, level: "causal".to_owned(), history: fingerprint, clock_skew: 0 };
+    document.check(&history, level).unwrap();
+    assert!(matches!(document.check(&other, level).unwrap_err(), Error::OtherHistory { .. }));
 }
