@@ -20,12 +20,14 @@ mod least;
 mod one_source;
 mod paths;
 mod sorted;
+mod unmatched;
 
 use certify::text::facts::Facts;
 use certify::text::judge::Witness;
 use certify::text::plan::{Plan, Readers};
 use certify::text::saturate;
 use sorted::Pairs;
+pub use unmatched::{ApartDecision, decide_apart};
 
 /// What the engine was given besides the facts and the level.
 pub struct Options<'a> {

@@ -7,10 +7,10 @@ mod scans;
 
 use history::{Bound, History, KeyId, Op, OpId, PredicateRead, RangeRead, TxnId, ValueId};
 
-use super::lists::{DoubtfulList, Guess, ListsOf, ToldBy};
+use super::lists::{DoubtfulList, ListsOf, ToldBy};
 use super::predicates::{RowWrites, Scans};
 use super::versions::Versions;
-use super::{Facts, GROUP, INITIAL, NONE, Told};
+use super::{Facts, GROUP, INITIAL, NONE, Reading, Told};
 use crate::lists::Appenders;
 use crate::observe::{EverWritten, Held, Look};
 use crate::{Flaw, Place};
@@ -59,11 +59,11 @@ impl Collected {
         facts: &Facts,
         row_writes: &RowWrites,
         is_impossible: &[bool],
-        (reads, guess): (&dyn Fn(TxnId) -> bool, Guess<'_>),
+        &Reading { reads, guess, is_unmatched_apart }: &Reading<'_>,
     ) -> Result<Self, Flaw> {
         let sorted_keys = if history.has_ranges() { sorted_keys(history) } else { Vec::new() };
         let source = TouchSource { history, facts, row_writes, is_impossible, reads, sorted_keys };
-        let scans = source.scans();
+        let scans = if is_unmatched_apart { Scans::default() } else { source.scans() };
         let (start, has_lists) = source.count();
         let lists = match has_lists {
             true => Some((Appenders::of(history)?, facts.nodes(history.txn_count()))),
@@ -94,8 +94,9 @@ impl Collected {
                 true => pass.join_versions(facts, &mut collected, initial)?,
                 false => pass.join(&mut collected, initial),
             }
+            pass.join_matched(initial, &mut collected);
             if !scans.is_empty() {
-                pass.join_scans(&scans, touches, initial, &mut collected);
+                pass.join_unmatched(&scans, touches, initial, &mut collected);
             }
             if let Some((appenders, nodes)) = &lists {
                 let lists = ListsOf { history, facts, appenders, nodes, is_impossible, guess };
@@ -286,7 +287,7 @@ fn visit_range(
     }
 }
 
-/// A read by predicate is a read of each row that it returned; of the other keys see `KeyPass::join_scans`. No state of a
+/// A read by predicate is a read of each row that it returned; of the other keys see `KeyPass::join_unmatched`. No state of a
 /// key explains a row that is returned twice, or one that does not match.
 fn visit_rows(history: &History, op: OpId, read: &PredicateRead, touch: &mut impl FnMut(KeyId, OpId, Kind)) {
     let (Some(rows), Ok(predicate)) = (&read.rows, read.predicate.meaning()) else { return };
