@@ -130,8 +130,8 @@ impl Unmatched {
             Some(&Datum::Int(integer)) => Some(integer),
             _ => None,
         };
-        let column = |name: &Box<str>| self.rows.iter().map(|row| integer(row, name)).collect();
-        self.columns = names.iter().map(column).collect();
+        let column = |name: &str| self.rows.iter().map(|row| integer(row, name)).collect();
+        self.columns = names.iter().map(|name| column(name)).collect();
     }
 
     fn add_initially(&mut self) {
