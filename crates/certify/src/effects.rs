@@ -127,8 +127,9 @@ impl RowEffects {
             keys.select(key);
             let seen = contents::seen_by_each(&keys, scope);
             let seen = seen.filter(|_| !keys.is_too_much()).ok_or(first)?;
+            let mut before = Vec::new();
             for (txn, seen) in seen {
-                effects.add(&keys, txn, seen);
+                effects.add(&keys, txn, seen, &mut before);
             }
         }
         effects.effects.sort_by_key(|effect| (effect.txn, effect.key));
@@ -185,12 +186,21 @@ impl RowEffects {
     }
 
     /// Adds the effect of a transaction, from what it may have seen: the contents in their order, with the results that
-    /// the transaction may have had on each.
-    fn add(&mut self, keys: &OneKey<'_>, txn: TxnId, seen: Vec<(Sight, Vec<KeyEffect>)>) {
+    /// the transaction may have had on each. `before` are the numbers of what the last one may have seen, mostly the same.
+    fn add(
+        &mut self,
+        keys: &OneKey<'_>,
+        txn: TxnId,
+        seen: Vec<(Sight, Vec<KeyEffect>)>,
+        before: &mut Vec<u32>,
+    ) {
         let visible = seen.len();
         let mut alternatives: Vec<Alternative> = Vec::new();
-        for (held, outcomes) in seen {
-            let number = self.number(held);
+        let known = std::mem::take(before);
+        for (place, (held, outcomes)) in seen.into_iter().enumerate() {
+            let same = known.get(place).copied().filter(|&number| *self.content(number) == held);
+            let number = same.unwrap_or_else(|| self.number(held));
+            before.push(number);
             for outcome in outcomes {
                 let written = outcome.written.map(|(held, op)| (self.number(held), op));
                 let is_same =

@@ -69,6 +69,7 @@ mod skew;
 mod text;
 mod turns;
 pub mod units;
+mod unmatched;
 pub mod watch;
 pub mod witness;
 pub mod workload;

@@ -24,6 +24,7 @@ use crate::explanation::Explanation;
 use crate::monitor::Monitor;
 use crate::question::Question;
 use crate::reasons;
+use crate::unmatched;
 
 /// How many models of the solver are tried for a level that the user did not name: such a level must not delay the
 /// answers for the others.
@@ -148,6 +149,9 @@ fn decide_at_any_size(
     known: &[&Answer],
 ) -> Result<Option<Answer>, Error> {
     let started = Instant::now();
+    if let Some(answer) = unmatched::decide(question, level, name) {
+        return Ok(Some(answer));
+    }
     let (Ok(plan), Ok(facts)) = (Plan::of(level), question.facts()) else { return Ok(None) };
     let own_facts;
     let facts = match is_recorded(name) && some_read_uncommitted(question) {
@@ -345,7 +349,7 @@ fn serial_order(
 
 /// When each transaction committed, as far as that is known: a good guess of their order. Without times, the places or the
 /// numbers of the transactions in the input.
-fn times_of_commits(question: &Question<'_>, facts: &Facts) -> Vec<u64> {
+pub(crate) fn times_of_commits(question: &Question<'_>, facts: &Facts) -> Vec<u64> {
     let history = question.history;
     if !history.has_times() {
         return numbers_of_txns(history, facts);
@@ -380,7 +384,7 @@ fn numbers_of_txns(history: &History, facts: &Facts) -> Vec<u64> {
     if are_mixed { std::iter::once(0).chain(numbers).collect() } else { Vec::new() }
 }
 
-fn order_of(facts: &Facts, witness: &Witness) -> TextCertificate {
+pub(crate) fn order_of(facts: &Facts, witness: &Witness) -> TextCertificate {
     let open = (0..facts.reads().len()).filter(|&read| facts.only_source(read).is_none());
     let open = open.filter(|&read| witness.has(facts.reader(read)));
     let source = |read: usize| match witness.source[read] {

@@ -1,8 +1,9 @@
 //! Levels that are decided from their texts, on histories with reads and writes by predicate, against the reference
 //! semantics of the texts.
 
+use certify::text::TextCertificate;
 use expect_test::{Expect, expect};
-use history::History;
+use history::{History, KeyId, OpId, Outcome, TxnId};
 use isoscope::{Check, Decision, LevelId};
 use spec::SmallHistory;
 use testkit::Random;
@@ -78,4 +79,64 @@ fn a_statement_that_returns_its_rows_reads_once() {
             causal: violated
         "#]],
     );
+}
+
+#[test]
+fn a_certificate_names_rows_that_came_from_elsewhere() {
+    let text =
+        "init x={v: 1} y={v: 2}\na: w(x)={v: 2}\nb: w(x)={v: 3} w(y)={v: 4}\nc: p(v = 1)={} p(v = 3)={}\n";
+    let history = isoscope::parse(text).unwrap();
+    let level = LevelId::ReadCommitted;
+    let report = Check::new(&history).level(level).skews(false).run().unwrap();
+    let Some(TextCertificate::Holds { order, sources }) = report.answers[0].text_certificate.clone() else {
+        panic!("read committed holds by an order");
+    };
+    // No statement of c saw what x was at first; the second one may have seen what the first one did.
+    assert_eq!(sources.len(), 1);
+    let without = TextCertificate::Holds { order, sources: Vec::new() };
+    certify::text::check(&history, level.spec(), &without).unwrap_err();
+}
+
+/// An order of the transactions by chance, with sources by chance for all statements and keys.
+fn random_certificate(history: &History, random: &mut Random) -> TextCertificate {
+    let mut rest: Vec<TxnId> =
+        history.txns().filter(|&txn| history.outcome(txn) != Outcome::Aborted).collect();
+    let mut order = Vec::new();
+    while !rest.is_empty() {
+        order.push(rest.swap_remove(random.below(rest.len())));
+    }
+    let mut sources = Vec::new();
+    for (op, key) in (0..history.op_count() as u32)
+        .flat_map(|op| (0..history.keys().len() as u32).map(move |key| (op, key)))
+    {
+        if random.percent(80) {
+            let place = random.below(order.len() + 1);
+            sources.push((OpId(op), KeyId(key), order.get(place).copied()));
+        }
+    }
+    TextCertificate::Holds { order, sources }
+}
+
+#[test]
+fn no_certificate_passes_for_what_is_violated() {
+    let count = std::env::var("ISOSCOPE_SOAK").ok().and_then(|count| count.parse().ok()).unwrap_or(300);
+    let (mut refused, mut accepted) = (0, 0);
+    for seed in 0..count {
+        let history = random_history(seed);
+        let mut random = Random::new(seed);
+        for level in ["read-committed", "pl-2"].map(|name| spec::library::level(name).unwrap()) {
+            let Ok(readings) = SmallHistory::readings_up_to(&history, 0, &level, MOST_READINGS) else {
+                continue;
+            };
+            let holds = readings.iter().any(|reading| spec::oracle::holds(reading, &level));
+            for _ in 0..40 {
+                let certificate = random_certificate(&history, &mut random);
+                let is_accepted = certify::text::check(&history, &level, &certificate).is_ok();
+                let text = || formats::notation::print(&history).unwrap();
+                assert!(!is_accepted || holds, "{} seed {seed}\n{}", level.name, text());
+                (refused, accepted) = (refused + u64::from(!holds), accepted + u64::from(is_accepted));
+            }
+        }
+    }
+    assert!(refused > count && accepted > count, "{refused} were refused, {accepted} accepted");
 }

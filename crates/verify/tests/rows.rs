@@ -203,3 +203,23 @@ fn rows_that_were_overwritten_crosswise_are_asked_about_first() {
     let (holds, _) = engine(&history, &Level::SNAPSHOT_ISOLATION, stages).expect("it is decided");
     assert!(holds);
 }
+
+/// All rows of a large history are decided at once, and the derivation names those that it needs.
+#[test]
+fn a_violation_in_a_large_history_names_few_rows() {
+    let mut text: String = (0..8).map(|key| format!("init x{key}={{\"v\": {key}}}\n")).collect();
+    (0..600).for_each(|_| text.push_str("c: r(x5)={\"v\": 5}\n"));
+    let rows: Vec<String> = (0..8).map(|key| format!("x{key}={{\"v\": {key}}}")).collect();
+    for (session, key) in [("a", 3), ("b", 7)] {
+        let all = rows.join(" ");
+        let new = key + 100;
+        let _ = writeln!(text, "{session}: p(v < 50)={{{all}}} pw(v = {key})={{\"v\": {new}}}~{{x{key}}}");
+    }
+    let history = formats::notation::parse(&text).expect("the notation is right");
+    let (holds, certificate) =
+        engine(&history, &Level::SERIALIZABLE, Stages::default()).expect("it is decided");
+    assert!(!holds);
+    certify::check(&history, &Level::SERIALIZABLE, &certificate).expect("it is a contradiction");
+    let Certificate::Violated { keys: Some(keys), .. } = &certificate else { panic!("{certificate:?}") };
+    assert_eq!(keys.iter().map(|key| key.0).collect::<Vec<_>>(), [3, 7]);
+}

@@ -19,7 +19,7 @@ use certify::text::plan::Plan;
 use crate::{Options, TextDecision, core_of, forced, paths};
 
 /// More orders than this are not tried.
-const MOST_ORDERS: usize = 40;
+pub(crate) const MOST_ORDERS: usize = 40;
 
 /// More rounds along one order than this are not tried.
 const MOST_ROUNDS: usize = 60;
@@ -46,19 +46,24 @@ pub(crate) fn decide(
             forced::ForcedDecision::Stopped => return Some(TextDecision::Stopped),
             forced::ForcedDecision::OrderMatters => return None,
         };
-        let mut places: Vec<u64> = order.position.iter().map(|&place| u64::from(place) << 20).collect();
         match along(facts, plan, &order, options) {
             Along::Holds(witness) => return Some(TextDecision::Holds(witness)),
             Along::Stopped => return Some(TextDecision::Stopped),
             Along::Lost => return None,
-            Along::Late(late) => late.into_iter().for_each(|(reader, source)| {
-                let place = places[source as usize] + 1;
-                places[reader as usize] = places[reader as usize].max(place);
-            }),
+            Along::Late(late) => priority = moved(&order, late),
         }
-        priority = places;
     }
     None
+}
+
+/// Places in an order in which each of these readers stands behind its source.
+pub(crate) fn moved(order: &Witness, late: Vec<(u32, u32)>) -> Vec<u64> {
+    let mut places: Vec<u64> = order.position.iter().map(|&place| u64::from(place) << 20).collect();
+    for (reader, source) in late {
+        let place = places[source as usize] + 1;
+        places[reader as usize] = places[reader as usize].max(place);
+    }
+    places
 }
 
 /// What came of one order.
@@ -131,7 +136,7 @@ fn exclude(
 }
 
 /// What reads with one source force of every order; these are the facts about such reads alone.
-fn order_of_single_sources(
+pub(crate) fn order_of_single_sources(
     single: &Facts,
     plan: &Plan,
     certain: &[u32],

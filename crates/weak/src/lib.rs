@@ -21,12 +21,14 @@ mod least;
 mod one_source;
 mod paths;
 mod sorted;
+mod unmatched;
 
 use before::Before;
 use certify::text::facts::Facts;
 use certify::text::judge::Witness;
 use certify::text::plan::{Plan, Readers};
 use certify::text::saturate;
+pub use unmatched::{ApartDecision, decide_apart};
 
 /// What the engine was given besides the facts and the level.
 pub struct Options<'a> {

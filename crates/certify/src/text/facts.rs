@@ -12,7 +12,10 @@ mod collect;
 mod lists;
 mod predicates;
 mod timeline;
+mod unmatched;
 mod versions;
+
+use std::sync::Arc;
 
 use history::{History, KeyId, OpId, Outcome, TxnId};
 
@@ -22,6 +25,7 @@ use collect::Collected;
 use lists::DoubtfulList;
 use predicates::RowWrites;
 pub use timeline::{Span, Timeline};
+pub use unmatched::{Unmatched, UnmatchedScan, VisibleRows};
 
 /// The node of the initial state.
 pub const INITIAL: u32 = 0;
@@ -80,6 +84,17 @@ pub struct Facts {
     /// Whether such a read is a proof: not where ranges or unknown initial values leave open what there was at first.
     has_sure_sources: bool,
     doubtful: Vec<DoubtfulList>,
+    /// Rows that predicates did not match, where there are no reads for them.
+    unmatched: Option<Arc<Unmatched>>,
+}
+
+/// Which facts are asked for.
+struct Reading<'a> {
+    /// The transactions whose reads count.
+    reads: &'a dyn Fn(TxnId) -> bool,
+    guess: lists::Guess<'a>,
+    /// Whether rows that predicates did not match are left out of the reads.
+    is_unmatched_apart: bool,
 }
 
 /// Some transactions, by the levels that they ran at.
@@ -98,7 +113,10 @@ impl Facts {
     /// As [`Facts::of`].
     pub fn for_level(history: &History, level: &spec::Level) -> Result<Self, Flaw> {
         match level.name == spec::recorded::NAME && !level.allows_uncommitted {
-            true => Self::reading(history, (&|txn| !spec::recorded::reads_uncommitted(history, txn), None)),
+            true => {
+                let reads = &|txn| !spec::recorded::reads_uncommitted(history, txn);
+                Self::reading(history, &Reading { reads, guess: None, is_unmatched_apart: false })
+            }
             false => Self::of(history),
         }
     }
@@ -109,7 +127,15 @@ impl Facts {
     /// If it has operations of which levels do not speak: predicates whose effects on rows are not known, versions that
     /// not all writes of a key record, lists that are not only appended to, or initial values that may be one of several.
     pub fn of(history: &History) -> Result<Self, Flaw> {
-        Self::reading(history, (&|_| true, None))
+        Self::reading(history, &Reading { reads: &|_| true, guess: None, is_unmatched_apart: false })
+    }
+
+    /// The facts of a history without a read for each row that a predicate did not match, for levels whose plan is local.
+    ///
+    /// # Errors
+    /// As [`Facts::of`].
+    pub fn with_unmatched_apart(history: &History) -> Result<Self, Flaw> {
+        Self::reading(history, &Reading { reads: &|_| true, guess: None, is_unmatched_apart: true })
     }
 
     /// The facts as if lists were made of these transactions, where several appended the same element. An order that
@@ -118,23 +144,30 @@ impl Facts {
     /// # Errors
     /// As [`Facts::of`].
     pub fn guessing(history: &History, guess: &dyn Fn(OpId) -> Option<Vec<TxnId>>) -> Result<Self, Flaw> {
-        Self::reading(history, (&|_| true, Some(guess)))
+        let guess = Some(guess);
+        Self::reading(history, &Reading { reads: &|_| true, guess, is_unmatched_apart: false })
     }
 
     /// The facts of a history with the reads of some transactions, and lists that may be guessed.
-    fn reading(history: &History, reads: (&dyn Fn(TxnId) -> bool, lists::Guess<'_>)) -> Result<Self, Flaw> {
+    fn reading(history: &History, reading: &Reading<'_>) -> Result<Self, Flaw> {
         refuse(history)?;
         let row_writes = RowWrites::of(history)?;
         let mut facts = Self::default();
         facts.number(history);
+        let unmatched =
+            reading.is_unmatched_apart.then(|| Arc::new(Unmatched::of(history, &facts, &row_writes)));
         let mut is_impossible = vec![false; facts.node_count()];
         loop {
-            let collected = Collected::of(history, &facts, &row_writes, &is_impossible, reads)?;
+            let mut collected = Collected::of(history, &facts, &row_writes, &is_impossible, reading)?;
+            let is_possible = |&&(node, _): &&(u32, OpId)| !is_impossible[node as usize];
+            let contradictions = unmatched.iter().flat_map(|unmatched| &unmatched.contradictions);
+            collected.unexplained.extend(contradictions.filter(is_possible));
             let is_open = |&&(node, _): &&(u32, OpId)| facts.is_unknown[node as usize];
             let dropped: Vec<u32> =
                 collected.unexplained.iter().filter(is_open).map(|&(node, _)| node).collect();
             if dropped.is_empty() {
                 facts.take(history, collected, &is_impossible);
+                facts.unmatched = unmatched;
                 facts.has_sure_sources = !history.has_ranges()
                     && (0..history.keys().len())
                         .all(|key| history.initial().value_of(KeyId::from_index(key)).is_some());

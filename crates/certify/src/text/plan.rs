@@ -295,6 +295,14 @@ impl Plan {
         })
     }
 
+    /// Whether a transaction sees nothing but the sources of its own earlier reads, so that rows that a predicate did not match
+    /// need no reads of their own (`facts/unmatched.rs`).
+    pub fn is_local(&self) -> bool {
+        let is_earlier = |(part, readers): (&Part, &Readers)| *part == Part::Earlier && readers.is_all();
+        let is_ordered = self.reads_from.is_all() && !self.one_source;
+        is_ordered && self.parts.iter().zip(&self.readers).all(is_earlier)
+    }
+
     /// Whether what is visible may become less when there are more writers, so that what contradicts itself among some
     /// transactions proves nothing where other writers of their keys are left out.
     pub fn depends_on_all_writers(&self) -> bool {

@@ -5,12 +5,12 @@
 mod scans;
 mod touches;
 
-use history::{History, KeyId, OpId, TxnId, ValueId};
+use history::{History, KeyId, OpId, ValueId};
 
-use super::lists::{DoubtfulList, Guess, ListsOf, ToldBy};
+use super::lists::{DoubtfulList, ListsOf, ToldBy};
 use super::predicates::{RowWrites, Scans};
 use super::versions::Versions;
-use super::{Facts, GROUP, INITIAL, NONE, Told};
+use super::{Facts, GROUP, INITIAL, NONE, Reading, Told};
 use crate::lists::Appenders;
 use crate::observe::{EverWritten, Held, Look};
 use crate::{Flaw, Place};
@@ -40,11 +40,11 @@ impl Collected {
         facts: &Facts,
         row_writes: &RowWrites,
         is_impossible: &[bool],
-        (reads, guess): (&dyn Fn(TxnId) -> bool, Guess<'_>),
+        &Reading { reads, guess, is_unmatched_apart }: &Reading<'_>,
     ) -> Result<Self, Flaw> {
         let sorted_keys = if history.has_ranges() { sorted_keys(history) } else { Vec::new() };
         let source = TouchSource { history, facts, row_writes, is_impossible, reads, sorted_keys };
-        let scans = source.scans();
+        let scans = if is_unmatched_apart { Scans::default() } else { source.scans() };
         let blocks = source.blocks();
         let lists = match blocks.has_lists {
             true => Some((Appenders::of(history)?, facts.nodes(history.txn_count()))),
@@ -67,8 +67,9 @@ impl Collected {
                 true => pass.join_versions(facts, &mut collected, initial)?,
                 false => pass.join(&mut collected, initial),
             }
+            pass.join_matched(initial, &mut collected);
             if !scans.is_empty() {
-                pass.join_scans(&scans, touches, initial, &mut collected);
+                pass.join_unmatched(&scans, touches, initial, &mut collected);
             }
             if let Some((appenders, nodes)) = &lists {
                 let lists = ListsOf { history, facts, appenders, nodes, is_impossible, guess };

@@ -63,7 +63,7 @@ impl RowWrites {
     }
 
     /// What a value stands for.
-    fn datum(&self, history: &History, value: ValueId) -> Datum {
+    pub fn datum(&self, history: &History, value: ValueId) -> Datum {
         match FIRST_MADE.checked_sub(value.0).and_then(|place| self.made.get(place as usize)) {
             Some(made) => made.clone(),
             None => history.values().original(value),
@@ -86,14 +86,7 @@ impl RowWrites {
                     own.extend(left.iter().copied());
                     self.left.insert(id, left);
                 }
-                Op::Write { key, value } | Op::Insert { key, value } => {
-                    own.insert(key, Held::initially(value));
-                }
-                Op::Delete { key, tombstone } => {
-                    let value = tombstone.unwrap_or(ValueId::NIL);
-                    own.insert(key, Held { value, is_dead: true });
-                }
-                _ => {}
+                _ => own.extend(own_writes(&op, id, self)),
             }
             before = Some(op);
         }
@@ -152,6 +145,18 @@ impl RowWrites {
     }
 }
 
+/// The rows that an operation writes, with what it leaves in them.
+pub(super) fn own_writes(op: &Op<'_>, id: OpId, writes: &RowWrites) -> Vec<Left> {
+    match *op {
+        Op::Write { key, value } | Op::Insert { key, value } => vec![(key, Held::initially(value))],
+        Op::Delete { key, tombstone } => {
+            vec![(key, Held { value: tombstone.unwrap_or(ValueId::NIL), is_dead: true })]
+        }
+        Op::PredicateWrite(_) => writes.left_by(id).to_vec(),
+        _ => Vec::new(),
+    }
+}
+
 /// Whether each row was changed once, and the count and the keys that the database told are those of the rows.
 fn is_as_reported(write: &PredicateWrite, left: &[Left]) -> bool {
     let is_counted = write.row_count.is_none_or(|count| count == left.len() as u64);
@@ -200,7 +205,28 @@ pub(super) struct Scan<'h> {
     matched: Vec<KeyId>,
 }
 
-impl Scan<'_> {
+impl<'h> Scan<'h> {
+    /// The scan of an operation, if it is one.
+    pub fn of(node: u32, id: OpId, op: &Op<'h>, writes: &RowWrites) -> Option<Self> {
+        let (predicate, mut matched) = match op {
+            Op::PredicateRead(read) => {
+                let rows = read.rows.as_ref()?;
+                (&read.predicate, rows.iter().map(|row| row.key).collect::<Vec<KeyId>>())
+            }
+            Op::PredicateWrite(write) if !write.is_returning => {
+                (&write.predicate, writes.left_by(id).iter().map(|&(key, _)| key).collect())
+            }
+            _ => return None,
+        };
+        matched.sort_unstable();
+        Some(Self { node, op: id, predicate: predicate.meaning().ok()?, matched })
+    }
+
+    /// The keys that matched, ascending.
+    pub fn matched(&self) -> &[KeyId] {
+        &self.matched
+    }
+
     /// Whether the statement returned or changed the row of a key.
     pub fn has_matched(&self, key: KeyId) -> bool {
         self.matched.binary_search(&key).is_ok()
@@ -219,26 +245,15 @@ pub(super) struct Scans<'h> {
 impl<'h> Scans<'h> {
     /// Adds the scan of an operation, if it is one; operations come by node.
     pub fn add(&mut self, node: u32, id: OpId, op: &Op<'h>, writes: &RowWrites) {
-        let (predicate, mut matched) = match op {
-            Op::PredicateRead(read) => {
-                let Some(rows) = &read.rows else { return };
-                (&read.predicate, rows.iter().map(|row| row.key).collect::<Vec<KeyId>>())
-            }
-            Op::PredicateWrite(write) if !write.is_returning => {
-                (&write.predicate, writes.left_by(id).iter().map(|&(key, _)| key).collect())
-            }
-            _ => return,
-        };
-        let Ok(predicate) = predicate.meaning() else { return };
-        matched.sort_unstable();
+        let Some(scan) = Scan::of(node, id, op, writes) else { return };
         let number = self.all.len() as u32;
-        match integers(predicate) {
+        match integers(scan.predicate) {
             Some((column, least, most)) => {
                 self.intervals.entry(column).or_default().push((least, most, number));
             }
             None => self.others.push(number),
         }
-        self.all.push(Scan { node, op: id, predicate, matched });
+        self.all.push(scan);
     }
 
     /// Sorts the intervals, after the last scan.
@@ -286,7 +301,7 @@ impl<'h> Scans<'h> {
 }
 
 /// The integers between the bounds of a predicate that is an interval of a column.
-fn integers(predicate: &Predicate) -> Option<(Box<str>, i64, i64)> {
+pub(super) fn integers(predicate: &Predicate) -> Option<(Box<str>, i64, i64)> {
     let interval = predicate.interval()?;
     let (least, most) = interval.integers()?;
     let Subject::Column(column) = interval.subject else { return None };

@@ -21,8 +21,17 @@ impl KeyPass<'_> {
         predicate.is_ok_and(|meaning| self.row_writes.matches(self.history, meaning, self.key, held))
     }
 
-    /// Finds the sources of reads that matched without showing the row, and of those that did not match.
-    pub(super) fn join_scans(
+    /// Finds the sources of reads that matched without showing the row.
+    pub(super) fn join_matched(&mut self, initial: Option<ValueId>, collected: &mut Collected) {
+        let initial = initial.map(Held::initially);
+        for (node, op) in std::mem::take(&mut self.matched) {
+            let source = self.scan_source(node, initial, |held| self.is_match(op, held), collected);
+            self.add_scan(node, op, source, collected);
+        }
+    }
+
+    /// Finds the sources of reads that did not match.
+    pub(super) fn join_unmatched(
         &mut self,
         scans: &Scans<'_>,
         touches: &[Touch],
@@ -30,10 +39,6 @@ impl KeyPass<'_> {
         collected: &mut Collected,
     ) {
         let initial = initial.map(Held::initially);
-        for (node, op) in std::mem::take(&mut self.matched) {
-            let source = self.scan_source(node, initial, |held| self.is_match(op, held), collected);
-            self.add_scan(node, op, source, collected);
-        }
         let mut known: BTreeMap<Vec<Held>, Option<u32>> = BTreeMap::new();
         for (number, contents) in self.matched_contents(scans, touches, initial) {
             let scan = scans.get(number);

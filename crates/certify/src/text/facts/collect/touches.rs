@@ -355,7 +355,7 @@ fn visit_range(
     }
 }
 
-/// A read by predicate is a read of each row that it returned; of the other keys see `KeyPass::join_scans`. No state of a
+/// A read by predicate is a read of each row that it returned; of the other keys see `KeyPass::join_unmatched`. No state of a
 /// key explains a row that is returned twice, or one that does not match.
 fn visit_rows(history: &History, op: OpId, read: &PredicateRead, touch: &mut impl FnMut(KeyId, OpId, Kind)) {
     let (Some(rows), Ok(predicate)) = (&read.rows, read.predicate.meaning()) else { return };
