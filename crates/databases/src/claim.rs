@@ -31,7 +31,7 @@ impl Claim {
 }
 
 /// How long the end of another run is waited for: a server may notice a moment later that its client is gone.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Asks until the answer is yes or the patience is over.

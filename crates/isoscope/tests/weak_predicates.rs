@@ -125,13 +125,13 @@ fn no_certificate_passes_for_what_is_violated() {
         let history = random_history(seed);
         let mut random = Random::new(seed);
         for level in ["read-committed", "pl-2"].map(|name| spec::library::level(name).unwrap()) {
-            let Ok(readings) = SmallHistory::readings_up_to(&history, 0, &level, MOST_READINGS) else {
+            let Ok(readings) = SmallHistory::readings_up_to(&history, 0, level, MOST_READINGS) else {
                 continue;
             };
-            let holds = readings.iter().any(|reading| spec::oracle::holds(reading, &level));
+            let holds = readings.iter().any(|reading| spec::oracle::holds(reading, level));
             for _ in 0..40 {
                 let certificate = random_certificate(&history, &mut random);
-                let is_accepted = certify::text::check(&history, &level, &certificate).is_ok();
+                let is_accepted = certify::text::check(&history, level, &certificate).is_ok();
                 let text = || formats::notation::print(&history).unwrap();
                 assert!(!is_accepted || holds, "{} seed {seed}\n{}", level.name, text());
                 (refused, accepted) = (refused + u64::from(!holds), accepted + u64::from(is_accepted));
