@@ -12,7 +12,7 @@
 //!
 //! If an event still does not match at its end, the engine decides. The rules only guess: the checker of certificates
 //! has to accept the order. Neither the index nor a graph is built, so a history that holds costs reading, this run
-//! and the checker's: O(operations + transactions log transactions), 20 bytes for each key and 30 for each event.
+//! and the checker's: O(operations + transactions log transactions), 56 bytes for each key and 50 for each event.
 
 mod access;
 mod run;
@@ -93,6 +93,7 @@ fn run_by_time(run: &mut Run<'_>, moments: &Moments, patience: &mut Patience<'_>
     let mut opens = moments.opens.iter().peekable();
     for &(end, closing) in &moments.closes {
         while let Some(&(_, opening)) = opens.next_if(|&&(start, _)| start < end) {
+            patience.spend(4).ok()?;
             run.open(opening);
         }
         patience.spend(4).ok()?;

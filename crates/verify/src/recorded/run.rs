@@ -73,6 +73,8 @@ enum State {
 pub(super) struct Run<'h> {
     history: &'h History,
     events_per_txn: u32,
+    /// For each transaction the last one before it in its session that committed.
+    previous_txn: Vec<u32>,
     cells: Vec<Cell>,
     states: Vec<State>,
     /// The slot of each event that is open, and how many events had run when it opened.
@@ -103,6 +105,7 @@ impl<'h> Run<'h> {
         Self {
             history,
             events_per_txn,
+            previous_txn: previous_txns(history),
             cells: (0..history.keys().len()).map(cell).collect(),
             states: vec![State::Waiting; events],
             slot_of: vec![NONE; events],
@@ -191,10 +194,8 @@ impl<'h> Run<'h> {
         if !self.reads(node) {
             return Some(Node::begin(txn, self.events_per_txn));
         }
-        let earlier = self.history.place_in_session(txn) as u32;
-        let mut before = (1..=earlier).map(|back| TxnId(txn.0 - back));
-        let previous = before.find(|&txn| self.history.outcome(txn) == Outcome::Committed)?;
-        Some(Node::commit(previous, self.events_per_txn))
+        let previous = self.previous_txn[txn.index()];
+        (previous != NONE).then(|| Node::commit(TxnId(previous), self.events_per_txn))
     }
 
     /// Whether nothing has to come before an event that has not run.
@@ -414,4 +415,20 @@ impl<'h> Run<'h> {
             }
         }
     }
+}
+
+/// For each transaction the last one before it in its session that committed. Looking back at each use would be quadratic
+/// in a session of unknown outcomes.
+fn previous_txns(history: &History) -> Vec<u32> {
+    let mut previous = vec![NONE; history.txn_count()];
+    for session in history.sessions() {
+        let mut last = NONE;
+        for txn in history.session_txns(session) {
+            previous[txn.index()] = last;
+            if history.outcome(txn) == Outcome::Committed {
+                last = txn.0;
+            }
+        }
+    }
+    previous
 }
