@@ -31,7 +31,8 @@ pub fn explain_as_recorded(
     level: &Level,
     limit: &dyn Fn() -> Option<Limit>,
 ) -> Option<Certificate> {
-    if !history.has_times() || history.has_predicates() || history.has_ranges() {
+    let is_of_another_kind = history.has_predicates() || history.has_ranges();
+    if !history.has_times() || is_of_another_kind || has_long_txns(history) {
         return None;
     }
     let run = |events_per_txn: u32| {
@@ -43,6 +44,13 @@ pub fn explain_as_recorded(
         2 => run(2).or_else(|| hints::translate(&Level::SERIALIZABLE, &run(1)?, level)),
         events_per_txn => run(events_per_txn),
     }
+}
+
+/// Whether transactions are so long that looking a key up among the writes of its transaction, one by one, takes long.
+fn has_long_txns(history: &History) -> bool {
+    const LONG: usize = 256;
+    let squares = history.txns().map(|txn| history.op_range(txn).len().pow(2));
+    squares.sum::<usize>() > LONG * history.op_count().max(LONG)
 }
 
 /// The events in the order in which they can have begun, and those that ended in the order of their ends.
