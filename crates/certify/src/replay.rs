@@ -4,6 +4,8 @@
 //! writers of a key apart is checked on the way. One pass over the order and the operations; for real time the latest
 //! request so far is enough, since only it can come too late for a response.
 
+mod registers;
+
 use history::{History, InitialDefault, KeyId, Op, Outcome, TxnId};
 
 use crate::effects::{RowEffects, is_by_predicate};
@@ -39,13 +41,17 @@ pub(crate) fn check(
     }
 }
 
-/// Replays with the store that is made for the kind of history: of rows where there are predicates, or of values.
+/// Replays with the store that is made for the kind of history: of single keys, of rows where there are predicates, or
+/// of values.
 fn replay_one_kind(history: &History, level: &Level, places: &Places, order: &[Node]) -> Result<(), Flaw> {
     refuse_unsupported(history, level)?;
     if history.has_predicates() && live_ops(history).any(|(.., op)| is_by_predicate(&op)) {
         return replay_rows(history, level, places, order);
     }
-    Replay::new(history, level, places)?.run(order)
+    match registers::explains(history, level, places, order) {
+        true => Ok(()),
+        false => Replay::new(history, level, places)?.run(order),
+    }
 }
 
 /// Whether a history has more than reads and writes of single keys with recorded initial values.

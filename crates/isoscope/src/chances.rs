@@ -15,7 +15,7 @@ mod touches;
 use history::{History, KeyId, Outcome, TxnId};
 
 use crate::LazyIndex;
-use touches::{Reads, Touched, Touches, Writer};
+use touches::{Reads, Touches, Writer};
 
 /// The pairs; a pair counts once for each key (or pair of keys) on which it conflicts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
@@ -261,9 +261,6 @@ struct Crossings<'h> {
     is_sample: bool,
     /// What the current reader adds: read conflicts, read skews and write skews.
     of_reader: [u64; 3],
-    /// The keys of the current reader, and of the writer that is looked at.
-    of_this: Touched,
-    of_other: Touched,
     sums: [Sum; 3],
     steps: u64,
     /// The steps that looking at all writers would have taken.
@@ -299,8 +296,6 @@ impl<'h> Crossings<'h> {
             seen: 0,
             is_sample,
             of_reader: [0; 3],
-            of_this: Touched::default(),
-            of_other: Touched::default(),
             sums: Default::default(),
             steps: 0,
             whole_steps: 0,
@@ -330,42 +325,39 @@ impl<'h> Crossings<'h> {
     }
 
     fn look_from(&mut self, reader: TxnId) {
-        let history = self.history;
-        let mut own = std::mem::take(&mut self.of_this);
-        self.touches.of_txn(reader, &mut own);
-        for key in &own.reads {
-            self.read_by[key.index()] = reader.0;
-        }
-        for key in &own.writes {
-            self.written_by[key.index()] = reader.0;
-        }
+        let own = self.touches.of_txn(reader);
+        self.touches.keys(own.reads()).iter().for_each(|key| self.read_by[key.index()] = reader.0);
+        self.touches.keys(own.writes()).iter().for_each(|key| self.written_by[key.index()] = reader.0);
+        // A skew is about two keys of the reader.
+        let may_show_skew = own.all().len() > 1;
         self.of_reader = [0; 3];
-        for &key in &own.reads {
-            let writers = self.writers[key.index()].take();
-            let writers = writers.unwrap_or_else(|| {
-                let of_key = self.touches.writers_of(key);
-                self.steps += of_key.len() as u64;
-                Box::new(Writers::of(history, of_key))
-            });
-            let near = writers.near(span(history, reader));
+        for place in own.reads() {
+            let key = self.touches.keys(place..place + 1)[0];
+            let writers = self.writers[key.index()].take().unwrap_or_else(|| self.writers_of(key));
+            let near = writers.near(span(self.history, reader));
             let stride = if self.is_sample { near.len().div_ceil(WRITERS_OF_SAMPLE).max(1) } else { 1 };
             let first = (random(&mut self.random) % stride as u64) as usize;
             let before = self.steps;
             for &writer in near.iter().skip(first).step_by(stride) {
-                self.look_at(reader, key, writer, stride as u64);
+                self.look_at(reader, key, writer, stride as u64, may_show_skew);
             }
             self.whole_steps += (self.steps - before) * stride as u64;
             self.writers[key.index()] = Some(writers);
         }
-        self.of_this = own;
         self.seen += 1;
         for (sum, number) in self.sums.iter_mut().zip(self.of_reader) {
             sum.add(number);
         }
     }
 
+    fn writers_of(&mut self, key: KeyId) -> Box<Writers> {
+        let of_key = self.touches.writers_of(key);
+        self.steps += of_key.len() as u64;
+        Box::new(Writers::of(self.history, of_key))
+    }
+
     /// Looks at a writer that stands for so many.
-    fn look_at(&mut self, reader: TxnId, key: KeyId, writer: TxnId, weight: u64) {
+    fn look_at(&mut self, reader: TxnId, key: KeyId, writer: TxnId, weight: u64, may_show_skew: bool) {
         let history = self.history;
         self.steps += 1;
         let is_later = span(history, writer).0 > span(history, reader).1;
@@ -373,16 +365,17 @@ impl<'h> Crossings<'h> {
             return;
         }
         self.of_reader[0] += weight;
-        let mut other = std::mem::take(&mut self.of_other);
-        self.touches.of_txn(writer, &mut other);
-        self.steps += (other.writes.len() + other.reads.len()) as u64;
+        if !may_show_skew {
+            return;
+        }
+        let other = self.touches.of_txn(writer);
+        self.steps += other.all().len() as u64;
         let is_other_key_read = |write: &&KeyId| **write != key && self.read_by[write.index()] == reader.0;
         let is_other_key_written = |read: &&KeyId| **read != key && self.written_by[read.index()] == reader.0;
-        let read_skews = other.writes.iter().filter(is_other_key_read).count();
-        let write_skews = other.reads.iter().filter(is_other_key_written).count();
+        let read_skews = self.touches.keys(other.writes()).iter().filter(is_other_key_read).count();
+        let write_skews = self.touches.keys(other.reads()).iter().filter(is_other_key_written).count();
         self.of_reader[1] += weight * read_skews as u64;
         self.of_reader[2] += weight * write_skews as u64;
-        self.of_other = other;
     }
 }
 

@@ -139,6 +139,7 @@ fn check_one(
         asked: OnceLock::new(),
         subject: OnceLock::new(),
         index: LazyIndex::default(),
+        shown: OnceLock::new(),
     };
     watched(
         &limits,
@@ -331,6 +332,8 @@ struct Question<'a> {
     asked: OnceLock<Asked>,
     subject: OnceLock<Subject>,
     index: LazyIndex,
+    /// How much the history could have shown, if it was counted while the levels were decided.
+    shown: OnceLock<Shown>,
 }
 
 impl Question<'_> {
@@ -355,12 +358,31 @@ impl Question<'_> {
         let reports = &self.arguments.reports;
         let needs = [&reports.html, &self.arguments.baseline, &self.arguments.write_baseline];
         let with_witnesses = needs.into_iter().any(Option::is_some);
-        let decided = interrupt::while_deciding(|| {
+        let decide = || {
             let report = sharing.run()?;
             let witnesses = if with_witnesses { check.witnesses(&report.answers)? } else { Vec::new() };
             Ok((report, witnesses))
-        });
+        };
+        let decided = self.while_counting(subject, || interrupt::while_deciding(decide));
         decided.map_err(|error| refused::failure(subject, error))
+    }
+
+    /// Decides while another thread counts how much the history could have shown, where there may be one and counting
+    /// takes long. Ranges and predicates are counted from the index, which deciding builds.
+    fn while_counting<T>(&self, subject: &Subject, decide: impl FnOnce() -> T) -> T {
+        const LARGE: usize = 50_000;
+        let history = &subject.history;
+        let needs_index = history.has_ranges() || history.has_predicates();
+        if self.arguments.threads() < 2 || history.txn_count() < LARGE || needs_index {
+            return decide();
+        }
+        std::thread::scope(|scope| {
+            let count = || _ = self.shown.set(Shown::of(history, &self.index, Bar::ReadsOthers));
+            let thread = std::thread::Builder::new().name("chances".to_owned());
+            // Without the thread it is counted afterwards.
+            let _ = thread.spawn_scoped(scope, count);
+            decide()
+        })
     }
 
     /// How long the levels may take together if none was named: several times as long as it took to come here, and not less
@@ -472,6 +494,9 @@ impl Question<'_> {
     }
 
     fn shown(&self, subject: &Subject) -> Shown {
+        if let Some(shown) = self.shown.get() {
+            return shown.clone();
+        }
         match self.monitor.reached().is_some() && !self.index.is_built() {
             // Another thread may be building the index, and there is no time to wait for it.
             true => Shown::not_counted(),

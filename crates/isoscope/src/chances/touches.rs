@@ -1,4 +1,9 @@
 //! Which keys transactions read and wrote, and who wrote the keys that matter.
+//!
+//! The keys of a transaction are found out when it is first asked for, and kept: in a small history every writer of a
+//! key is asked for by every reader of the key, and decoding its operations each time was three quarters of a check.
+
+use std::ops::Range;
 
 use history::{History, KeyId, Op, Outcome, TxnId};
 use index::Index;
@@ -31,11 +36,30 @@ pub(super) struct Writer {
     pub is_update: bool,
 }
 
-/// The keys of a transaction.
-#[derive(Default)]
+/// Where the keys of a transaction are kept.
+#[derive(Clone, Copy)]
 pub(super) struct Touched {
-    pub reads: Vec<KeyId>,
-    pub writes: Vec<KeyId>,
+    start: u32,
+    /// Where those that it wrote begin.
+    writes: u32,
+    end: u32,
+}
+
+impl Touched {
+    /// The places of the keys that it read from outside.
+    pub fn reads(self) -> Range<usize> {
+        self.start as usize..self.writes as usize
+    }
+
+    /// The places of the keys that it wrote.
+    pub fn writes(self) -> Range<usize> {
+        self.writes as usize..self.end as usize
+    }
+
+    /// The places of all of them.
+    pub fn all(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
 }
 
 /// What is known of a key in the transaction that is being looked at.
@@ -55,6 +79,11 @@ pub(super) struct Touches<'h> {
     /// The writers of the keys that matter, key by key.
     writers: Vec<Writer>,
     writer_start: Vec<u32>,
+    /// The keys of the transactions that were asked for, each once.
+    keys: Vec<KeyId>,
+    /// Where they are, and for each transaction its place there and one more, or 0.
+    touched: Vec<Touched>,
+    touched_of: Vec<u32>,
 }
 
 impl<'h> Touches<'h> {
@@ -68,11 +97,14 @@ impl<'h> Touches<'h> {
             stamp: 0,
             writers: Vec::new(),
             writer_start: vec![0; keys + 1],
+            keys: Vec::new(),
+            touched: Vec::new(),
+            touched_of: vec![0; history.txn_count()],
         };
         let mut matters: Vec<bool> = (0..keys).map(|key| key % stride == 0).collect();
         if stride > 1 {
             for &reader in readers {
-                touches.visit(reader, |key, is_write, _| matters[key.index()] |= !is_write);
+                touches.visit(reader, |_| true, |key, is_write, _| matters[key.index()] |= !is_write);
             }
         }
         touches.collect_writers(&matters);
@@ -85,22 +117,51 @@ impl<'h> Touches<'h> {
         &self.writers[start(key.index())..start(key.index() + 1)]
     }
 
-    /// Fills in the keys that a transaction read from outside, and those that it wrote, each once.
-    pub fn of_txn(&mut self, txn: TxnId, keys: &mut Touched) {
-        keys.reads.clear();
-        keys.writes.clear();
-        self.visit(txn, |key, is_write, _| match is_write {
-            true => keys.writes.push(key),
-            false => keys.reads.push(key),
-        });
+    /// The keys of a transaction, for [`Touches::keys`].
+    pub fn of_txn(&mut self, txn: TxnId) -> Touched {
+        match self.touched_of[txn.index()] {
+            0 => self.look_up(txn),
+            place => self.touched[place as usize - 1],
+        }
     }
 
-    /// Visits the keys that a transaction read and wrote: the key, whether it is a write, and whether that is an update.
-    fn visit(&mut self, txn: TxnId, mut visit: impl FnMut(KeyId, bool, bool)) {
+    /// The keys at some places.
+    pub fn keys(&self, places: Range<usize>) -> &[KeyId] {
+        &self.keys[places]
+    }
+
+    fn look_up(&mut self, txn: TxnId) -> Touched {
+        let (mut keys, mut writes) = (std::mem::take(&mut self.keys), Vec::new());
+        let start = keys.len() as u32;
+        let keep = |key: KeyId, is_write: bool, _| match is_write {
+            true => writes.push(key),
+            false => keys.push(key),
+        };
+        self.visit(txn, |_| true, keep);
+        let first_write = keys.len() as u32;
+        keys.append(&mut writes);
+        let touched = Touched { start, writes: first_write, end: keys.len() as u32 };
+        self.keys = keys;
+        self.touched.push(touched);
+        self.touched_of[txn.index()] = self.touched.len() as u32;
+        touched
+    }
+
+    /// Visits those of the keys that a transaction read and wrote which matter: the key, whether it is a write, and whether
+    /// that is an update.
+    fn visit(
+        &mut self,
+        txn: TxnId,
+        matters: impl Fn(KeyId) -> bool,
+        mut visit: impl FnMut(KeyId, bool, bool),
+    ) {
         self.stamp += 1;
         let stamp = self.stamp;
         let marks = &mut self.marks;
         let mut mark = |key: KeyId, is_write: bool| {
+            if !matters(key) {
+                return;
+            }
             let mark = &mut marks[key.index()];
             if mark.stamp != stamp {
                 *mark = Mark { stamp, ..Mark::default() };
@@ -135,11 +196,12 @@ impl<'h> Touches<'h> {
         let history = self.history;
         let mut found: Vec<(KeyId, Writer)> = Vec::new();
         for txn in history.txns().filter(|&txn| history.outcome(txn) == Outcome::Committed) {
-            self.visit(txn, |key, is_write, is_update| {
-                if is_write && matters[key.index()] {
+            let keep = |key: KeyId, is_write: bool, is_update: bool| {
+                if is_write {
                     found.push((key, Writer { txn, is_update }));
                 }
-            });
+            };
+            self.visit(txn, |key| matters[key.index()], keep);
         }
         for (key, _) in &found {
             self.writer_start[key.index() + 1] += 1;
