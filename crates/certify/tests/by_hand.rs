@@ -1,7 +1,9 @@
 //! Certificates written by hand: those that prove something pass, and each way to spoil one is named.
 
 use history::{History, KeyId, OpId};
-use isoscope_certify::{Certificate, Document, Fingerprint, Level, ReadId, Rule, Step, check, read};
+use isoscope_certify::{
+    Certificate, Document, Fingerprint, Level, Lit, ReadId, Rule, Source, Step, check, read,
+};
 
 fn history(text: &str) -> History {
     formats::notation::parse(text).unwrap()
@@ -438,6 +440,24 @@ fn an_initial_value_that_was_not_recorded_stays_a_source() {
     let rule = Rule::Sources(ReadId { op: OpId(1), key: Some(KeyId(0)) });
     let steps = vec![Step { clause: Vec::new(), rule }];
     check(&marked, &level, &Certificate::Violated { steps, keys: None }).unwrap_err();
+}
+
+/// A range that leaves a deleted row out and one that shows its mark saw the same initial state.
+#[test]
+fn a_range_without_a_row_and_the_mark_of_a_deleted_one_were_no_two_initial_values() {
+    let level = Level::SERIALIZABLE;
+    let marked = history("init *=?\nkeys 1\na: r[1..1]={~1=91}\nb: r[1..1]={}");
+    passes(&marked, level, &holds("t0 t1", ""));
+    let reads = [0, 1].map(|op| ReadId { op: OpId(op), key: Some(KeyId(0)) });
+    let initial = reads.map(|read| Lit::read_from(read, Source::Initial));
+    let steps = vec![
+        Step { clause: vec![initial[0]], rule: Rule::Sources(reads[0]) },
+        Step { clause: vec![initial[1]], rule: Rule::Sources(reads[1]) },
+        Step { clause: initial.map(|lit| !lit).to_vec(), rule: Rule::OneInitial },
+        Step { clause: Vec::new(), rule: Rule::Derived(vec![0, 1, 2]) },
+    ];
+    let flaw = check(&marked, &level, &Certificate::Violated { steps, keys: None }).unwrap_err();
+    assert!(flaw.to_string().contains("step 2: the reads do not see two values"), "{flaw}");
 }
 
 #[test]
