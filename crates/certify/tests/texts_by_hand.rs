@@ -44,6 +44,22 @@ fn an_order_keeps_real_time_but_for_the_skew() {
     assert!(!accepts(session, &by_clock, 10, &holds(&[1, 0], &[])));
 }
 
+/// With a skew below 0 a transaction would come after one that it overlaps with.
+#[test]
+fn a_violation_with_a_skew_below_zero_is_no_violation() {
+    let overlapping = "a: w(x)=1 @[1,10]\nb: r(x)=0 @[5,15]";
+    let strict = level("strict-serializable");
+    assert!(accepts(overlapping, &strict, 0, &holds(&[1, 0], &[])));
+    for skew in [-1, -8, i64::MIN, isoscope_certify::Level::LARGEST_CLOCK_SKEW + 1] {
+        assert!(!accepts(overlapping, &strict, skew, &violated(&[0, 1])), "{skew}");
+        assert!(!accepts(overlapping, &strict, skew, &holds(&[1, 0], &[])), "{skew}");
+    }
+    let recorded = "clock position\na: w(x)=1 @[0,1]\nb: w(y)=1 @[3,4]";
+    assert!(accepts(recorded, &strict, 0, &holds(&[0, 1], &[])));
+    assert!(!accepts(recorded, &strict, 5, &holds(&[1, 0], &[])), "places in a recording have no skew");
+    assert!(!accepts(recorded, &strict, 5, &holds(&[0, 1], &[])));
+}
+
 #[test]
 fn what_a_list_shows_is_in_the_order() {
     let list = "init *=nil\na: a(x)=1 unknown\nb: a(x)=2\nc: r(x)=[1 2]";
