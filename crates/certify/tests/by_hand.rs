@@ -473,3 +473,86 @@ fn reads_that_say_the_same_do_not_contradict_each_other() {
         refuses_clause(text, Level::SERIALIZABLE, &format!("internal({op}):"), expected);
     }
 }
+
+/// Offers that a read has no source, which must be refused: along this order it has one.
+#[track_caller]
+fn has_a_source(text: &str, level: Level, order: &str, (op, key): (u32, u32)) {
+    let history = history(text);
+    passes(&history, level, &holds(order, ""));
+    let read = ReadId::of(&history, OpId(op), KeyId(key));
+    let steps = vec![Step { clause: Vec::new(), rule: Rule::Sources(read) }];
+    for keys in [None, Some(vec![KeyId(key)])] {
+        let certificate = Certificate::Violated { steps: steps.clone(), keys };
+        check(&history, &level, &certificate).unwrap_err();
+    }
+}
+
+#[test]
+fn what_can_be_visible_in_real_time_stays_a_source() {
+    let strict = Level::STRICT_SERIALIZABLE;
+    // b began when a had ended, and not later: so it may come before a.
+    let at_once = "init *=nil\na: w(x)=1 @[0,10]\nb: w(x)=2 @[10,20]\nc: p(v = 1)={x=1} @[30,40]";
+    has_a_source(at_once, strict, "t1 t0 t2", (2, 0));
+    let skewed = at_once.replace("[10,20]", "[15,20]");
+    has_a_source(&skewed, strict.with_clock_skew(5), "t1 t0 t2", (2, 0));
+}
+
+#[test]
+fn a_read_whose_answer_was_not_recorded_says_nothing() {
+    let unknown = "init *=nil 1=5\na: r[1..1]=? p(v = 5)={1=5}";
+    has_a_source(unknown, Level::SERIALIZABLE, "t0", (1, 0));
+}
+
+#[test]
+fn each_row_that_a_statement_changed_counts_once() {
+    let twice = "init *=nil x=1\na: p(v = 1)={x=1} pw(v = 1)=2*1";
+    passes(&history(twice), Level::SERIALIZABLE, &holds("t0", ""));
+    let expected = "operation 1 may have changed as many rows as it said";
+    refuses_clause(twice, Level::SERIALIZABLE, "row_count(1):", expected);
+}
+
+#[test]
+fn a_list_whose_members_are_not_certain_stays_open() {
+    let level = Level::SERIALIZABLE;
+    // After 1 the list goes on with 2 of b or with 2 3 of c.
+    let open = "init *=nil\na: a(x)=1\nb: a(x)=2\nc: a(x)=2 a(x)=3\nd: r(x)=[1 2 3]";
+    has_a_source(open, level, "t0 t2 t3 t1", (4, 0));
+    let twice = "init *=nil\na: a(x)=1 a(x)=3\nb: a(x)=2\nc: a(x)=2\nd: r(x)=[1 3 2]";
+    passes(&history(twice), level, &holds("t0 t1 t3 t2", ""));
+    for source in ["r4=t1", "r4=t2"] {
+        refuses_clause(twice, level, &format!("sources(4): {source}"), "lists 1 of the 2 sources");
+    }
+}
+
+#[test]
+fn a_list_is_made_of_whole_appends_of_others_each_once() {
+    let level = Level::SERIALIZABLE;
+    for text in [
+        "init *=nil\nc: r(x)=[1 2 1]\na: a(x)=1\nb: a(x)=2",
+        "init *=nil\na: r(x)=[5 1] a(x)=5\nb: a(x)=1",
+        "init *=nil\na: r(x)=[1]\nb: a(x)=1 a(x)=2",
+        "init *=nil\na: r(x)=[7]\nb: a(x)=1",
+    ] {
+        passes(&history(text), level, &violated("sources(0):"));
+    }
+    let range = history("init *=nil\na: a(1)=5\nb: r[1..1]={}");
+    fails(&range, level, &violated("internal(1):"), "ranges of keys that are lists are not supported");
+}
+
+#[test]
+fn what_says_more_of_a_key_is_compared_with_what_follows() {
+    let marks = history("init *=nil\nkeys 1\na: d(1)=91\nb: d(1)=92\nc: r[1..1]={} r(1)=91 r(1)=92");
+    passes(&marks, Level::SERIALIZABLE, &violated("internal(4):"));
+}
+
+#[test]
+fn the_keys_of_a_derivation_are_keys_of_the_history_ascending() {
+    let text = history("init *=nil x=1 y=1\na: p(v = 2)={x=2} w(y)=1");
+    let steps = vec![Step { clause: Vec::new(), rule: Rule::Internal(OpId(0)) }];
+    for keys in [vec![1, 0], vec![0, 0], vec![0, 2]] {
+        let keys = Some(keys.into_iter().map(KeyId).collect());
+        let certificate = Certificate::Violated { steps: steps.clone(), keys };
+        let flaw = check(&text, &Level::SERIALIZABLE, &certificate).unwrap_err();
+        assert!(flaw.to_string().contains("its keys are no keys of the history, ascending"), "{flaw}");
+    }
+}
