@@ -213,6 +213,7 @@ fn unknown_outcomes_go_either_way() {
     fails(&history, level, &holds("t1 t2", ""), "read by operation 4: it saw 1");
     fails(&history, level, &holds("t0 t1 t2", ""), "order, entry 0: transaction 0 is not taken as committed");
     fails(&history, level, &holds("t0 t1 t2", "0"), "read by operation 2");
+    fails(&history, level, &holds("t0 t1 t2", "0, 0"), "transaction 0 is listed out of order or twice");
     let proof = "
         sources(4): r4=t0
         read_committed: !r4=t0 in0

@@ -351,3 +351,42 @@ fn cases_and_reads_of_ranges_come_out_as_they_were_written() {
     let error = read(&nested).unwrap_err().to_string();
     assert!(error.contains("the rule case needs steps, and is no part of a case"), "{error}");
 }
+
+/// A place that takes so many bytes and no more.
+struct Full(usize);
+
+impl std::io::Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match bytes.len() <= self.0 {
+            true => {
+                self.0 -= bytes.len();
+                Ok(bytes.len())
+            }
+            false => Err(std::io::Error::other("full")),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_certificate_that_was_not_written_to_the_end_is_an_error() {
+    let history = formats::notation::parse("a: w(x)=1\nb: r(x)=1").unwrap();
+    let sources = vec![(OpId(1), KeyId(0), Some(TxnId(0))), (OpId(1), KeyId(0), None)];
+    let order = vec![TxnId(0), TxnId(1)];
+    let certificates =
+        [TextCertificate::Violated { txns: order.clone() }, TextCertificate::Holds { order, sources }];
+    for certificate in certificates {
+        let (level, history) = ("causal".to_owned(), Fingerprint::of(&history));
+        let document = TextDocument { certificate, level, history, clock_skew: 3 };
+        let mut whole = Vec::new();
+        text::write(&document, &mut whole).unwrap();
+        // The last line is short, so that a part that is left out leaves room for it.
+        for room in 0..whole.len() {
+            assert!(text::write(&document, &mut Full(room)).is_err(), "{room}");
+        }
+        text::write(&document, &mut Full(whole.len())).unwrap();
+    }
+}

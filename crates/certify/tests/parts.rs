@@ -260,6 +260,56 @@ fn large_orders_show_the_same() {
     }
 }
 
+/// Many reads of the last version and a few of earlier ones, as a database makes them: writers are looked up for the keys of
+/// these few alone.
+#[test]
+fn a_few_stale_reads_among_many_are_found() {
+    let texts = TEXTS[..5].iter().chain(&TEXTS[12..15]);
+    let mut total = 0;
+    for seed in 1..60 {
+        let random = &mut Random(seed * 0x9E37_79B9);
+        let mut versions: Vec<Vec<u64>> = vec![vec![0]; 40];
+        let mut text = "{\"isoscope\":1}\n{\"default\":0}\n".to_owned();
+        for txn in 1..=60 {
+            let mut ops = Vec::new();
+            for _ in 0..12 {
+                let key = random.below(40);
+                let known = &versions[key as usize];
+                let back = if random.percent(1) { random.below(known.len() as u64) } else { 0 };
+                ops.push(format!(r#"["r",{key},{}]"#, known[known.len() - 1 - back as usize]));
+            }
+            for key in [random.below(40), random.below(40)] {
+                versions[key as usize].push(100 * txn + key);
+                ops.push(format!(r#"["w",{key},{}]"#, 100 * txn + key));
+            }
+            let session = random.below(4);
+            let _ = writeln!(
+                text,
+                r#"{{"s":{session},"ops":[{}],"o":"c","t":[{txn},null,null,{txn}]}}"#,
+                ops.join(",")
+            );
+        }
+        let read = formats::read_bytes("h", text.as_bytes(), &formats::ReadOptions::default());
+        let facts = Facts::of(&read.expect("a history").history).expect("facts");
+        let source = (0..facts.reads().len()).map(|read| facts.only_source(read).expect("one")).collect();
+        let mut order: Vec<u32> = (1..facts.node_count() as u32).collect();
+        order.sort_by_key(|&node| facts.span(node).begin);
+        let witness = Witness::new(&facts, order, source);
+        for (order, visible) in texts.clone() {
+            let text = format!("level own : order = {order}, visible = {visible}");
+            let level = Spec::parse("own", &text).unwrap().levels.remove(0);
+            let plan = Plan::of(&level).unwrap();
+            let found = Judge::new(&facts, &plan, &|| false).hits(&witness).unwrap();
+            let place = |read: usize| (facts.reader(read), facts.reads()[read].key);
+            let found: BTreeSet<(u32, u32)> = found.iter().map(|hit| place(hit.read as usize)).collect();
+            let expected = expected_hits(&facts, &witness, level.visible.as_ref().unwrap());
+            assert_eq!(found, expected, "seed {seed}: {visible}");
+            total += found.len();
+        }
+    }
+    assert!(total > 100, "{total} hits");
+}
+
 /// The texts that have a technique of their own are not evaluated as matrices.
 #[test]
 fn a_text_is_evaluated_by_the_technique_for_its_kind() {

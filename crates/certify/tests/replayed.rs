@@ -55,6 +55,7 @@ fn predicates_return_the_rows_that_match() {
     only("init *=nil x=1 y=1\na: p(v = 1)={x=1}", &[], &["0"]);
     only("init *=nil x=1 y=1\na: p(v = 1)={y=1 x=1}", &["0"], &[]);
     only("init *=nil x=1\na: p(v = 1)={x=1 x=1}", &[], &["0"]);
+    only("init *=nil x=1 y=1\na: p(v = 1)={x=1 y=1 x=1}", &[], &["0"]);
     only("init *=nil x=1\na: w(x)=2 p(v = 2)={x=2} p(v = 1)={}", &["0"], &[]);
     only("init *=nil x=1\na: d(x) p(v = 1)={}\nb: p(v = 1)={x=1}", &["1 0"], &["0 1"]);
 }
@@ -80,6 +81,7 @@ fn lists_have_the_elements_in_the_order_of_their_appends() {
     only("init *=nil\na: a(x)=1\nb: a(x)=2\nc: r(x)=[1 2]", &["0 1 2"], &["1 0 2", "0 2 1"]);
     only("init *=nil\na: a(x)=1\nb: w(x)=5\nc: r(x)=[1]", &["0 2 1"], &["0 1 2"]);
     only("init x=[3] *=nil\na: r(x)=[]", &[], &["0"]);
+    only("init *=nil\na: a(x)=1\nb: r(x)=[]", &["1 0"], &["0 1"]);
 }
 
 #[test]
