@@ -501,6 +501,8 @@ fn what_can_be_visible_in_real_time_stays_a_source() {
 #[test]
 fn a_read_whose_answer_was_not_recorded_says_nothing() {
     let unknown = "init *=nil 1=5\na: r[1..1]=? p(v = 5)={1=5}";
+    // What a transaction saw of a row is named by the first operation that concerns it.
+    has_a_source(unknown, Level::SERIALIZABLE, "t0", (0, 0));
     has_a_source(unknown, Level::SERIALIZABLE, "t0", (1, 0));
 }
 

@@ -56,6 +56,7 @@ fn predicates_return_the_rows_that_match() {
     only("init *=nil x=1 y=1\na: p(v = 1)={y=1 x=1}", &["0"], &[]);
     only("init *=nil x=1\na: p(v = 1)={x=1 x=1}", &[], &["0"]);
     only("init *=nil x=1 y=1\na: p(v = 1)={x=1 y=1 x=1}", &[], &["0"]);
+    only("init *=nil x=1 y=1\na: p(v = 1)={y=1 x=1 y=1}", &[], &["0"]);
     only("init *=nil x=1\na: w(x)=2 p(v = 2)={x=2} p(v = 1)={}", &["0"], &[]);
     only("init *=nil x=1\na: d(x) p(v = 1)={}\nb: p(v = 1)={x=1}", &["1 0"], &["0 1"]);
 }

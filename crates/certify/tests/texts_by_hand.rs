@@ -192,7 +192,7 @@ fn transactions_of_unknown_outcome_may_all_have_aborted() {
 
 #[test]
 fn a_write_by_predicate_saw_what_it_matched() {
-    let text = "init *=nil x=1\na: w(x)=5 w(y)=1\nb: r(y)=1 pw(v = 1)=2~{x}";
+    let text = "init *=nil x=1\na: w(x)=5 w(y)=7\nb: r(y)=7 pw(v = 1)=2~{x}";
     for name in ["read-committed", "read-atomic", "causal"] {
         assert!(!accepts(text, &level(name), 0, &holds(&[0, 1], &[])), "{name}");
         assert!(accepts(text, &level(name), 0, &violated(&[0, 1])), "{name}");
@@ -254,7 +254,8 @@ fn each_of_several_predicates_is_asked_of_each_row() {
     let causal = level("causal");
     let two = "init *=nil x=1\na: w(x)=2\nb: w(x)=9\nc: p(v < 5)={} p(v < 6)={}";
     assert!(accepts(two, &causal, 0, &holds(&[0, 1, 2], &[])), "only b left a row that matches neither");
-    let missed = "init *=nil x=4\na: p(v between 1 and 3)={} p(v between 5 and 9)={} p(v between 1 and 4)={}";
+    let missed =
+        "init *=nil x={v: 4}\na: p(v between 1 and 3)={} p(v between 5 and 9)={} p(v between 1 and 4)={}";
     assert!(!accepts(missed, &causal, 0, &holds(&[0], &[])));
     assert!(accepts(&missed.replace("and 4", "and 2"), &causal, 0, &holds(&[0], &[])));
 }
@@ -305,6 +306,7 @@ fn what_a_transaction_that_reads_anything_wrote_counts() {
     let matched = "init *=nil x=1\na: pw(v = 7)=2~{x} at read-uncommitted\nb: r(x)=2 at causal";
     assert!(claim(matched, &[0, 1]), "it may have matched what was never committed");
     assert!(claim("a: r(x)=7! w(x)=1 at causal\nb: r(x)=1 at causal", &[0, 1]), "what failed says nothing");
+    assert!(!claim("a: r(x)=7! w(x)=1 at causal\nb: r(x)=2 at causal", &[0, 1]));
 }
 
 #[test]
