@@ -56,6 +56,11 @@ impl Look {
         }
     }
 
+    /// Whether one of them saw no row and the other one the mark of a deleted row, which a range shows or not.
+    pub fn may_be_one_row_gone(self, other: Self) -> bool {
+        matches!((self, other), (Self::Nothing, Self::Mark(_)) | (Self::Mark(_), Self::Nothing))
+    }
+
     /// How much it says.
     fn detail(self) -> u8 {
         match self {

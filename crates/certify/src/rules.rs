@@ -355,6 +355,7 @@ impl Rules<'_> {
         let (first, second) = (first?, second?);
         if first.key != second.key
             || first.look.value() == second.look.value()
+            || first.look.may_be_one_row_gone(second.look)
             || !self.facts.has_unknown_initial(first.key)
         {
             return Err("the reads do not see two values of a key whose initial value is unknown".into());

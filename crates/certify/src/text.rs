@@ -15,7 +15,7 @@ mod reach;
 pub mod saturate;
 pub mod small;
 
-use history::{History, KeyId, OpId, TxnId};
+use history::{Clock, History, KeyId, OpId, TxnId};
 use spec::Level;
 
 use crate::{Flaw, Place};
@@ -59,6 +59,7 @@ pub fn check_with_skew(
     certificate: &TextCertificate,
     clock_skew: i64,
 ) -> Result<(), Flaw> {
+    refuse_senseless_skew(history, clock_skew)?;
     check_uncommitted_reads(history, level)?;
     if has_unmatched_apart(history, level) {
         let mut apart = Facts::with_unmatched_apart(history)?;
@@ -71,6 +72,20 @@ pub fn check_with_skew(
     let mut facts = Facts::for_level(history, level)?;
     facts.set_clock_skew(clock_skew);
     check_facts(&facts, level, certificate)
+}
+
+/// A skew below 0 would put transactions in order that ran at the same time.
+fn refuse_senseless_skew(history: &History, clock_skew: i64) -> Result<(), Flaw> {
+    if !(0..=crate::Level::LARGEST_CLOCK_SKEW).contains(&clock_skew) {
+        let largest = crate::Level::LARGEST_CLOCK_SKEW;
+        let why = format!("the clock skew is {clock_skew}, and must be from 0 to {largest}");
+        return Err(Flaw::new(Place::Level, why));
+    }
+    if clock_skew != 0 && history.clock() == Clock::Position {
+        let why = "the times of the history are places in one recording, which have no skew";
+        return Err(Flaw::new(Place::Level, why));
+    }
+    Ok(())
 }
 
 /// Whether a level is checked without a read for each row that a predicate did not match first.

@@ -1,7 +1,9 @@
 //! Certificates written by hand: those that prove something pass, and each way to spoil one is named.
 
 use history::{History, KeyId, OpId};
-use isoscope_certify::{Certificate, Document, Fingerprint, Level, ReadId, Rule, Step, check, read};
+use isoscope_certify::{
+    Certificate, Document, Fingerprint, Level, Lit, ReadId, Rule, Source, Step, check, read,
+};
 
 fn history(text: &str) -> History {
     formats::notation::parse(text).unwrap()
@@ -211,6 +213,7 @@ fn unknown_outcomes_go_either_way() {
     fails(&history, level, &holds("t1 t2", ""), "read by operation 4: it saw 1");
     fails(&history, level, &holds("t0 t1 t2", ""), "order, entry 0: transaction 0 is not taken as committed");
     fails(&history, level, &holds("t0 t1 t2", "0"), "read by operation 2");
+    fails(&history, level, &holds("t0 t1 t2", "0, 0"), "transaction 0 is listed out of order or twice");
     let proof = "
         sources(4): r4=t0
         read_committed: !r4=t0 in0
@@ -440,6 +443,24 @@ fn an_initial_value_that_was_not_recorded_stays_a_source() {
     check(&marked, &level, &Certificate::Violated { steps, keys: None }).unwrap_err();
 }
 
+/// A range that leaves a deleted row out and one that shows its mark saw the same initial state.
+#[test]
+fn a_range_without_a_row_and_the_mark_of_a_deleted_one_were_no_two_initial_values() {
+    let level = Level::SERIALIZABLE;
+    let marked = history("init *=?\nkeys 1\na: r[1..1]={~1=91}\nb: r[1..1]={}");
+    passes(&marked, level, &holds("t0 t1", ""));
+    let reads = [0, 1].map(|op| ReadId { op: OpId(op), key: Some(KeyId(0)) });
+    let initial = reads.map(|read| Lit::read_from(read, Source::Initial));
+    let steps = vec![
+        Step { clause: vec![initial[0]], rule: Rule::Sources(reads[0]) },
+        Step { clause: vec![initial[1]], rule: Rule::Sources(reads[1]) },
+        Step { clause: initial.map(|lit| !lit).to_vec(), rule: Rule::OneInitial },
+        Step { clause: Vec::new(), rule: Rule::Derived(vec![0, 1, 2]) },
+    ];
+    let flaw = check(&marked, &level, &Certificate::Violated { steps, keys: None }).unwrap_err();
+    assert!(flaw.to_string().contains("step 2: the reads do not see two values"), "{flaw}");
+}
+
 #[test]
 fn reads_that_say_the_same_do_not_contradict_each_other() {
     for (text, op) in [
@@ -451,5 +472,90 @@ fn reads_that_say_the_same_do_not_contradict_each_other() {
     ] {
         let expected = "does not contradict its own transaction";
         refuses_clause(text, Level::SERIALIZABLE, &format!("internal({op}):"), expected);
+    }
+}
+
+/// Offers that a read has no source, which must be refused: along this order it has one.
+#[track_caller]
+fn has_a_source(text: &str, level: Level, order: &str, (op, key): (u32, u32)) {
+    let history = history(text);
+    passes(&history, level, &holds(order, ""));
+    let read = ReadId::of(&history, OpId(op), KeyId(key));
+    let steps = vec![Step { clause: Vec::new(), rule: Rule::Sources(read) }];
+    for keys in [None, Some(vec![KeyId(key)])] {
+        let certificate = Certificate::Violated { steps: steps.clone(), keys };
+        check(&history, &level, &certificate).unwrap_err();
+    }
+}
+
+#[test]
+fn what_can_be_visible_in_real_time_stays_a_source() {
+    let strict = Level::STRICT_SERIALIZABLE;
+    // b began when a had ended, and not later: so it may come before a.
+    let at_once = "init *=nil\na: w(x)=1 @[0,10]\nb: w(x)=2 @[10,20]\nc: p(v = 1)={x=1} @[30,40]";
+    has_a_source(at_once, strict, "t1 t0 t2", (2, 0));
+    let skewed = at_once.replace("[10,20]", "[15,20]");
+    has_a_source(&skewed, strict.with_clock_skew(5), "t1 t0 t2", (2, 0));
+}
+
+#[test]
+fn a_read_whose_answer_was_not_recorded_says_nothing() {
+    let unknown = "init *=nil 1=5\na: r[1..1]=? p(v = 5)={1=5}";
+    // What a transaction saw of a row is named by the first operation that concerns it.
+    has_a_source(unknown, Level::SERIALIZABLE, "t0", (0, 0));
+    has_a_source(unknown, Level::SERIALIZABLE, "t0", (1, 0));
+}
+
+#[test]
+fn each_row_that_a_statement_changed_counts_once() {
+    let twice = "init *=nil x=1\na: p(v = 1)={x=1} pw(v = 1)=2*1";
+    passes(&history(twice), Level::SERIALIZABLE, &holds("t0", ""));
+    let expected = "operation 1 may have changed as many rows as it said";
+    refuses_clause(twice, Level::SERIALIZABLE, "row_count(1):", expected);
+}
+
+#[test]
+fn a_list_whose_members_are_not_certain_stays_open() {
+    let level = Level::SERIALIZABLE;
+    // After 1 the list goes on with 2 of b or with 2 3 of c.
+    let open = "init *=nil\na: a(x)=1\nb: a(x)=2\nc: a(x)=2 a(x)=3\nd: r(x)=[1 2 3]";
+    has_a_source(open, level, "t0 t2 t3 t1", (4, 0));
+    let twice = "init *=nil\na: a(x)=1 a(x)=3\nb: a(x)=2\nc: a(x)=2\nd: r(x)=[1 3 2]";
+    passes(&history(twice), level, &holds("t0 t1 t3 t2", ""));
+    for source in ["r4=t1", "r4=t2"] {
+        refuses_clause(twice, level, &format!("sources(4): {source}"), "lists 1 of the 2 sources");
+    }
+}
+
+#[test]
+fn a_list_is_made_of_whole_appends_of_others_each_once() {
+    let level = Level::SERIALIZABLE;
+    for text in [
+        "init *=nil\nc: r(x)=[1 2 1]\na: a(x)=1\nb: a(x)=2",
+        "init *=nil\na: r(x)=[5 1] a(x)=5\nb: a(x)=1",
+        "init *=nil\na: r(x)=[1]\nb: a(x)=1 a(x)=2",
+        "init *=nil\na: r(x)=[7]\nb: a(x)=1",
+    ] {
+        passes(&history(text), level, &violated("sources(0):"));
+    }
+    let range = history("init *=nil\na: a(1)=5\nb: r[1..1]={}");
+    fails(&range, level, &violated("internal(1):"), "ranges of keys that are lists are not supported");
+}
+
+#[test]
+fn what_says_more_of_a_key_is_compared_with_what_follows() {
+    let marks = history("init *=nil\nkeys 1\na: d(1)=91\nb: d(1)=92\nc: r[1..1]={} r(1)=91 r(1)=92");
+    passes(&marks, Level::SERIALIZABLE, &violated("internal(4):"));
+}
+
+#[test]
+fn the_keys_of_a_derivation_are_keys_of_the_history_ascending() {
+    let text = history("init *=nil x=1 y=1\na: p(v = 2)={x=2} w(y)=1");
+    let steps = vec![Step { clause: Vec::new(), rule: Rule::Internal(OpId(0)) }];
+    for keys in [vec![1, 0], vec![0, 0], vec![0, 2]] {
+        let keys = Some(keys.into_iter().map(KeyId).collect());
+        let certificate = Certificate::Violated { steps: steps.clone(), keys };
+        let flaw = check(&text, &Level::SERIALIZABLE, &certificate).unwrap_err();
+        assert!(flaw.to_string().contains("its keys are no keys of the history, ascending"), "{flaw}");
     }
 }

@@ -2,7 +2,7 @@
 
 use history::{History, KeyId, OpId, TxnId};
 use isoscope_certify::text::{self, TextCertificate, TextDocument};
-use isoscope_certify::{Error, Fingerprint, read};
+use isoscope_certify::{Certificate, Error, Fingerprint, Level, Lit, ReadId, Rule, Source, Step, read};
 
 const DOCUMENTATION: &str = include_str!("../../../docs/certificates.md");
 
@@ -249,6 +249,13 @@ fn whatever_a_history_records_changes_its_fingerprint() {
         "init *=nil\nkeys 1 2 3\na: w(1)=5\nb: r[1..2]={2=5}",
         "init *=nil\nkeys 1 2 3\na: w(1)=5\nb: r[1..2]={~1=5}",
         "init *=nil\nkeys 1 2 3\na: w(1)=5\nb: r[1..2]={}",
+        "init *=nil\nkeys 1 2 3\na: w(1)=5\nb: r[1..2]=?",
+        "init *=nil\na: w(x)=[1 2]",
+        "init *=nil\na: w(x)=[1 3]",
+        "init *=nil\na: w(x)=[1 [2]]",
+        "init *=nil\na: w(x)=[1 [3]]",
+        "init *=nil x=1\na: w(x)=1 w(y)=1",
+        "init *=nil y=1\na: w(x)=1 w(y)=1",
         "a: w(x)=1",
         "a: w(x)=1^5",
         "a: w(x)=1^6",
@@ -267,6 +274,11 @@ fn whatever_a_history_records_changes_its_fingerprint() {
     for (place, text) in texts.iter().enumerate() {
         let same = texts[..place].iter().find(|other| fingerprint(other) == fingerprint(text));
         assert_eq!(same, None, "{text}");
+    }
+    let written = fingerprint("a: w(x)=1").to_string();
+    assert!(written.parse::<Fingerprint>().is_ok());
+    for wrong in [format!("+{}", &written[1..]), "A".repeat(32), "0".repeat(31)] {
+        assert!(wrong.parse::<Fingerprint>().is_err(), "{wrong}");
     }
     let (one, other) = ("init x=1 y=2\na: w(x)=1", "init y=2 x=1\na: w(x)=1");
     assert_eq!(fingerprint(one), fingerprint(other), "initial values have no order");
@@ -305,4 +317,68 @@ fn a_certificate_for_a_text_is_for_one_history() {
         TextDocument { certificate, level: "causal".to_owned(), history: fingerprint, clock_skew: 0 };
     document.check(&history, level).unwrap();
     assert!(matches!(document.check(&other, level).unwrap_err(), Error::OtherHistory { .. }));
+}
+
+#[test]
+fn every_named_level_is_found_by_its_name() {
+    for (name, level) in Level::NAMED {
+        assert_eq!(Level::named(name), Some(level));
+        assert_eq!(level.name(), Some(name));
+    }
+    assert_eq!(Level::named("causal"), None);
+}
+
+#[test]
+fn cases_and_reads_of_ranges_come_out_as_they_were_written() {
+    let history = formats::notation::parse("init *=nil\na: w(x)=1\nb: p(v = 1)={x=1}").unwrap();
+    let (level, fingerprint) = (Level::SERIALIZABLE, Fingerprint::of(&history));
+    let read_of_row = ReadId { op: OpId(1), key: Some(KeyId(0)) };
+    let source = Step {
+        clause: vec![Lit::read_from(read_of_row, Source::Txn(TxnId(0)))],
+        rule: Rule::Sources(read_of_row),
+    };
+    let case =
+        |steps: Vec<Step>| Step { clause: vec![!Lit::took(TxnId(1), KeyId(0), 1)], rule: Rule::Case(steps) };
+    let written = |steps: Vec<Step>| {
+        let certificate = Certificate::Violated { steps, keys: Some(vec![KeyId(0)]) };
+        let mut text = Vec::new();
+        isoscope_certify::write(&certificate, &level, fingerprint, &mut text).unwrap();
+        (certificate, text)
+    };
+    let (certificate, text) = written(vec![source.clone(), case(vec![source.clone()])]);
+    assert_eq!(read(&text).unwrap().certificate, certificate);
+    let (_, nested) = written(vec![case(vec![case(vec![source])])]);
+    let error = read(&nested).unwrap_err().to_string();
+    assert!(error.contains("the rule case needs steps, and is no part of a case"), "{error}");
+}
+
+/// Takes everything but what is written the first, second, ... time.
+struct FailsOnce(usize);
+
+impl std::io::Write for FailsOnce {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let is_now = self.0 == 0;
+        self.0 = self.0.wrapping_sub(1);
+        if is_now { Err(std::io::Error::other("full")) } else { Ok(bytes.len()) }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_certificate_that_was_not_written_to_the_end_is_an_error() {
+    let history = formats::notation::parse("a: w(x)=1\nb: r(x)=1").unwrap();
+    let sources = vec![(OpId(1), KeyId(0), Some(TxnId(0))), (OpId(1), KeyId(0), None)];
+    let order = vec![TxnId(0), TxnId(1)];
+    let certificates =
+        [TextCertificate::Violated { txns: order.clone() }, TextCertificate::Holds { order, sources }];
+    for certificate in certificates {
+        let (level, history) = ("causal".to_owned(), Fingerprint::of(&history));
+        let document = TextDocument { certificate, level, history, clock_skew: 3 };
+        let is_written = |after: usize| text::write(&document, &mut FailsOnce(after)).is_ok();
+        let count = (0..1_000).find(|&after| is_written(after)).unwrap();
+        assert!(count > 10 && (count..1_000).all(is_written), "it ended after {count} of its parts");
+    }
 }

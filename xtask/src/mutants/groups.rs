@@ -18,7 +18,7 @@ pub const SLOW_TESTS: [&str; 2] = ["every_small_history", "recordings_of_the_man
 
 /// Test programs with quick or narrow histories, and how many times as many they try.
 pub const QUICK_PROGRAMS: [(&str, u64); 4] =
-    [("checker", 12), ("rules", 10), ("attacks", 20), ("text_claims", 4)];
+    [("testkit/checker", 12), ("testkit/rules", 10), ("verify/attacks", 20), ("testkit/text_claims", 4)];
 
 /// Saturation, choices, the solver and the orders under it.
 pub const ENGINE: Group = Group {
@@ -106,9 +106,11 @@ pub const CHECKER: Group = Group {
             "text/facts.rs",
             "text/facts/collect.rs",
             "text/facts/collect/scans.rs",
+            "text/facts/collect/touches.rs",
             "text/facts/lists.rs",
             "text/facts/predicates.rs",
             "text/facts/timeline.rs",
+            "text/facts/unmatched.rs",
             "text/facts/versions.rs",
             "text/judge.rs",
             "text/judge/clocks.rs",
@@ -129,6 +131,7 @@ pub const CHECKER: Group = Group {
         ("certify", "texts_by_hand"),
         ("certify", "replayed"),
         ("certify", "documents"),
+        ("certify", "parts"),
         ("verify", "oracle"),
         ("testkit", "checker"),
         ("isoscope", "no_false_word"),

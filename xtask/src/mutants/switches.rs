@@ -1,7 +1,8 @@
 //! The mutants of a line, as switches in it.
 //!
 //! Lines are changed without a parser: a line that does not look like one of the patterns below is left alone. Each
-//! switch has a number; `crate::mutants::is_on(number)` is true in a run with that mutant.
+//! switch has a number; `crate::mutants::is_on(number)` is true in a run with that mutant. A switch is asked only where
+//! its answer makes a difference, so that a run without a mutant shows which of them could do something at all.
 
 /// What surrounds a line.
 #[derive(Clone, Copy, Default)]
@@ -32,9 +33,7 @@ pub fn mutate_line(line: &str, first: usize, around: Around<'_>) -> Option<Switc
         Some(place) if around.is_thorough => switches.place(place),
         Some(place) => place.with(&switches.negated(place.value, place.what)),
         None if is_statement && is_call(trimmed) => switches.left_out(trimmed, "call left out"),
-        None if is_statement && around.is_thorough && is_check(trimmed) => {
-            switches.left_out(trimmed, "check left out")
-        }
+        None if is_statement && around.is_thorough && is_check(trimmed) => switches.unchecked(trimmed),
         None => return None,
     };
     Some(Switched { line: format!("{indent}{changed}"), what: switches.what })
@@ -75,6 +74,15 @@ impl Switches {
         format!("if !crate::mutants::is_on({}) {{ {statement} }}", self.add(what))
     }
 
+    /// `something(...)?;`, whose error a switch drops.
+    fn unchecked(&mut self, statement: &str) -> String {
+        let (check, number) = (statement.trim_end_matches("?;"), self.add("check left out"));
+        format!(
+            "{{ use crate::mutants::Outcome as _; let outcome = {check}; if !(outcome.is_wrong() && \
+             crate::mutants::is_on({number})) {{ outcome?; }} }}"
+        )
+    }
+
     /// A value with a switch for each of its parts; a value of one part is negated.
     fn place(&mut self, place: Place<'_>) -> String {
         let joiner = [" && ", " || "].into_iter().find(|joiner| operands(place.value, joiner).len() > 1);
@@ -94,21 +102,22 @@ impl Switches {
         }
         let bound = self.bound(part);
         match joiner {
-            " && " => format!("(crate::mutants::is_on({}) || {bound})", self.add("part left out")),
-            _ => format!("(!crate::mutants::is_on({}) && ({bound}))", self.add("alternative left out")),
+            " && " => format!("({bound} || crate::mutants::is_on({}))", self.add("part left out")),
+            _ => format!("({bound} && !crate::mutants::is_on({}))", self.add("alternative left out")),
         }
     }
 
-    /// A comparison whose bound a switch moves by one; other values stay as they are.
+    /// A comparison whose bound a switch moves, so that it says the opposite of two equal values; other values stay as
+    /// they are.
     fn bound(&mut self, value: &str) -> String {
-        let pairs = [(" < ", " <= "), (" <= ", " < "), (" > ", " >= "), (" >= ", " > ")];
-        for (sign, other) in pairs {
+        for sign in [" < ", " <= ", " > ", " >= "] {
             if let [left, right] = operands(value, sign)[..]
                 && !left.contains("::<")
             {
                 let number = self.add("bound moved");
                 return format!(
-                    "(if crate::mutants::is_on({number}) {{ {left}{other}{right} }} else {{ {value} }})"
+                    "(match (&({left}), &({right})) {{ (left, right) => (left{sign}right) != \
+                     (left == right && crate::mutants::is_on({number})) }})"
                 );
             }
         }
@@ -292,11 +301,18 @@ mod tests {
     #[test]
     fn parts_of_conditions_bounds_and_checks_get_switches() {
         for (line, changed) in [
-            ("if a < b {", "if flip(8, (if is_on(7) { a <= b } else { a < b })) {"),
-            ("if a.is_x(b && c) && d {", "if (is_on(7) || a.is_x(b && c)) && (is_on(8) || d) {"),
-            ("let is_x = a || b;", "let is_x = (!is_on(7) && (a)) || (!is_on(8) && (b));"),
-            ("if let Some(x) = y && x {", "if let Some(x) = y && (is_on(7) || x) {"),
-            ("self.check(lit)?;", "if !is_on(7) { self.check(lit)?; }"),
+            (
+                "if a < b {",
+                "if flip(8, (match (&(a), &(b)) { (left, right) => (left < right) != (left == right && is_on(7)) })) {",
+            ),
+            ("if a.is_x(b && c) && d {", "if (a.is_x(b && c) || is_on(7)) && (d || is_on(8)) {"),
+            ("let is_x = a || b;", "let is_x = (a && !is_on(7)) || (b && !is_on(8));"),
+            ("if let Some(x) = y && x {", "if let Some(x) = y && (x || is_on(7)) {"),
+            (
+                "self.check(lit)?;",
+                "{ use Outcome as _; let outcome = self.check(lit); \
+                 if !(outcome.is_wrong() && is_on(7)) { outcome?; } }",
+            ),
             ("let all = all.filter(|txn| has(txn));", "let all = all.filter(|txn| flip(7, has(txn)));"),
         ] {
             assert_eq!(mutated(line, true).unwrap(), changed);
