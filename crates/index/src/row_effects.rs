@@ -18,12 +18,16 @@
 
 mod close;
 mod coarse;
+mod prepared;
 mod run;
 mod sweep;
+
+use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
 use history::{Datum, History, InitialDefault, KeyId, Op, OpId, TxnId, ValueId};
+use prepared::{Prepared, Truths};
 use run::{Runner, is_by_predicate, ops};
 
 /// What a key can hold: a row, or nothing but perhaps the mark of a delete.
@@ -278,19 +282,24 @@ impl RowEffects {
     }
 
     fn intern(&mut self, content: Content) -> u32 {
-        if let Some(&number) = self.number_of.get(&content) {
+        self.intern_as_it_is(Cow::Owned(content))
+    }
+
+    /// The number of a content, which is copied if it is new.
+    fn intern_as_it_is(&mut self, content: Cow<'_, Content>) -> u32 {
+        if let Some(&number) = self.number_of.get(&*content) {
             return number;
         }
         let number = self.contents.len() as u32;
-        self.contents.push(content.clone());
-        self.number_of.insert(content, number);
+        self.contents.push(content.clone().into_owned());
+        self.number_of.insert(content.into_owned(), number);
         number
     }
 
     /// Adds the effect of a transaction on a key, if a predicate concerns it, from the contents that it may have seen.
     fn add(&mut self, runner: &Runner<'_>, txn: TxnId, key: KeyId, visible: Vec<u32>) {
         let visible = self.sorted(visible);
-        self.add_sorted(runner, txn, key, &visible);
+        self.add_sorted(runner, txn, key, &visible, &mut Truths::default());
     }
 
     /// Contents in their order, each once.
@@ -300,18 +309,29 @@ impl RowEffects {
         contents
     }
 
-    /// The same, from contents in their order.
-    fn add_sorted(&mut self, runner: &Runner<'_>, txn: TxnId, key: KeyId, visible: &[u32]) {
-        let contents = visible.iter().map(|&number| &self.contents[number as usize]);
-        if !runner.concerns(txn, key, contents) {
+    /// The same, from contents in their order; `truths` are those of the key and these contents.
+    fn add_sorted(
+        &mut self,
+        runner: &Runner<'_>,
+        txn: TxnId,
+        key: KeyId,
+        visible: &[u32],
+        truths: &mut Truths,
+    ) {
+        if !runner.is_by_predicate(txn) {
             return;
         }
-        let mut met = Vec::with_capacity(visible.len());
-        for &number in visible {
-            if let Some(ending) = runner.run(txn, key, &self.contents[number as usize]) {
-                let written = ending.written.map(|(content, op)| (self.intern(content), op));
-                met.push(Met { seen: number, written, matched: ending.matched });
-            }
+        let contents: Vec<&Content> = visible.iter().map(|&number| &self.contents[number as usize]).collect();
+        let prepared = Prepared::new(runner, txn, key, &contents, truths);
+        if !prepared.is_concerned(truths) {
+            return;
+        }
+        let ran = (0..visible.len()).map(|place| (visible[place], prepared.run(truths, &contents, place)));
+        let ran: Vec<_> = ran.filter_map(|(seen, ran)| Some((seen, ran?))).collect();
+        let mut met = Vec::with_capacity(ran.len());
+        for (seen, ran) in ran {
+            let written = ran.written.map(|(content, op)| (self.intern_as_it_is(content), op));
+            met.push(Met { seen, written, matched: ran.matched });
         }
         self.group(runner, txn, key, visible.len(), met);
     }

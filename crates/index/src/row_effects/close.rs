@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::prepared::Truths;
 use super::run::{Runner, left_by, live, ops};
 use super::{Content, MAX_CONTENTS, RowEffects};
 use history::{KeyId, Op, OpId, PredicateWrite, ValueId};
@@ -39,8 +40,9 @@ pub(super) fn collect(effects: &mut RowEffects, runner: &Runner<'_>) {
             return;
         }
         let visible = effects.sorted(visible);
+        let mut truths = Truths::default();
         for &txn in &by_predicate {
-            effects.add_sorted(runner, txn, key, &visible);
+            effects.add_sorted(runner, txn, key, &visible, &mut truths);
         }
     }
 }

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Content, Scope};
-use history::{Datum, History, KeyId, Op, OpId, Outcome, Predicate, PredicateWrite, Row, TxnId};
+use history::{
+    Datum, History, KeyId, Op, OpId, Outcome, Predicate, PredicateWrite, RecordedPredicate, Row, TxnId,
+};
 
 /// How a transaction ends for one key.
 pub(super) struct Ending {
@@ -16,7 +18,9 @@ pub(super) struct Ending {
 /// Everything that is needed to run transactions on keys: the meanings of predicates, and what was returned by key.
 pub(super) struct Runner<'h> {
     pub history: &'h History,
-    predicates: FxHashMap<OpId, &'h Predicate>,
+    /// Each with the number that all equal ones have.
+    predicates: FxHashMap<OpId, (&'h Predicate, u32)>,
+    number_of: FxHashMap<&'h Datum, u32>,
     /// The rows that reads returned, as far as their keys are in scope.
     returned: FxHashMap<(OpId, KeyId), Row>,
     /// The rows that the database said a write changed.
@@ -30,6 +34,7 @@ impl<'h> Runner<'h> {
         let mut runner = Self {
             history,
             predicates: FxHashMap::default(),
+            number_of: FxHashMap::default(),
             returned: FxHashMap::default(),
             changed: FxHashSet::default(),
             by_predicate: vec![false; history.txn_count()],
@@ -47,11 +52,11 @@ impl<'h> Runner<'h> {
         let rows = match op {
             Op::RangeRead(range) => range.rows.as_deref(),
             Op::PredicateRead(read) => {
-                self.predicates.extend(read.predicate.meaning().ok().map(|meaning| (id, meaning)));
+                self.add_predicate(id, &read.predicate);
                 read.rows.as_deref()
             }
             Op::PredicateWrite(write) => {
-                self.predicates.extend(write.predicate.meaning().ok().map(|meaning| (id, meaning)));
+                self.add_predicate(id, &write.predicate);
                 let keys = write.keys.iter().flatten().filter(|&&key| scope.contains(key));
                 self.changed.extend(keys.map(|&key| (id, key)));
                 None
@@ -63,22 +68,37 @@ impl<'h> Runner<'h> {
         }
     }
 
+    fn add_predicate(&mut self, id: OpId, predicate: &'h RecordedPredicate) {
+        if let Ok(meaning) = predicate.meaning() {
+            let next = self.number_of.len() as u32;
+            let number = *self.number_of.entry(predicate.datum()).or_insert(next);
+            self.predicates.insert(id, (meaning, number));
+        }
+    }
+
+    /// The predicate of an operation, with the number that all equal ones have.
+    pub fn asked(&self, op: OpId) -> Option<(&'h Predicate, u32)> {
+        self.predicates.get(&op).copied()
+    }
+
     pub fn matches(&self, op: OpId, key: KeyId, content: &Content) -> bool {
-        !content.is_dead
-            && self
-                .predicates
-                .get(&op)
-                .is_some_and(|predicate| predicate.matches(self.key(key), &content.datum))
+        let matches = |(predicate, _): (&Predicate, u32)| predicate.matches(self.key(key), &content.datum);
+        !content.is_dead && self.asked(op).is_some_and(matches)
     }
 
     /// Whether a predicate matches a row of which nothing is known but its key; `None` if that depends.
     pub fn matches_other(&self, op: OpId, key: KeyId) -> Option<bool> {
-        self.predicates.get(&op).and_then(|predicate| predicate.truth_by_key(self.key(key)))
+        self.asked(op).and_then(|(predicate, _)| predicate.truth_by_key(self.key(key)))
     }
 
     /// The row of a key that a read returned.
     pub fn returned(&self, op: OpId, key: KeyId) -> Option<Content> {
-        self.returned.get(&(op, key)).map(|row| self.content(row))
+        self.returned_row(op, key).map(|row| self.content(&row))
+    }
+
+    /// The same, as it was recorded.
+    pub fn returned_row(&self, op: OpId, key: KeyId) -> Option<Row> {
+        self.returned.get(&(op, key)).copied()
     }
 
     /// What reads returned, by key.
@@ -201,7 +221,7 @@ impl<'h> Runner<'h> {
         write.keys.as_ref().map(|_| self.changed.contains(&(id, key)))
     }
 
-    fn is_row(&self, held: &Content, row: &Row) -> bool {
+    pub fn is_row(&self, held: &Content, row: &Row) -> bool {
         held.is_dead == row.is_dead && self.history.values().is_original(row.value, &held.datum)
     }
 }

@@ -1,0 +1,405 @@
+//! What all keys hold, with rows of integers kept as columns side by side.
+//!
+//! Most rows are a few integers under the same names, and most predicates are an interval of one column (`v between 3
+//! and 9`): the rows that match are found by running over one column, a change of columns sets some cells, and a row is
+//! compared with what a read returned cell by cell. Anything else is kept as it is, and asked one by one.
+//!
+//! Costs 8 bytes for each column and key. Checking 500 transactions of `blindw-pred` on 10,000 rows took 651 million
+//! instructions with rows as they are written, of which a predicate asked those that its interval did not exclude; it takes
+//! 154 million.
+
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+
+use history::{Change, Datum, History, KeyId, Op, Predicate, Subject, ValueId};
+
+use crate::effects::Content;
+
+/// No such column, or no row of integers.
+const NONE: i64 = i64::MIN;
+
+/// The most columns; rows of histories with more, or with names that are no texts, are kept as they are.
+const MOST_COLUMNS: usize = 16;
+
+/// What a key holds.
+#[derive(Clone, Debug)]
+pub(super) enum Held {
+    Nothing,
+    /// A row of integers, which are kept apart.
+    Integers,
+    Other(Content),
+}
+
+impl Held {
+    pub fn is_dead(&self) -> bool {
+        match self {
+            Self::Nothing => true,
+            Self::Integers => false,
+            Self::Other(content) => content.is_dead,
+        }
+    }
+}
+
+/// The columns that rows of integers may have, in their order.
+pub(super) struct Columns {
+    names: Vec<Datum>,
+}
+
+impl Columns {
+    fn of(history: &History) -> Self {
+        let mut names: BTreeSet<Datum> = history.values().shapes().flatten().cloned().collect();
+        for (_, op) in history.txns().flat_map(|txn| history.ops(txn)) {
+            if let Op::PredicateWrite(write) = op
+                && let Change::Set(Datum::Row(columns)) = &write.change
+            {
+                names.extend(columns.iter().map(|(name, _)| name.clone()));
+            }
+        }
+        let is_plain = names.len() <= MOST_COLUMNS && names.iter().all(|name| text_of(name).is_some());
+        Self { names: if is_plain { names.into_iter().collect() } else { Vec::new() } }
+    }
+
+    pub fn count(&self) -> usize {
+        self.names.len()
+    }
+
+    fn place(&self, name: &Datum) -> Option<usize> {
+        self.names.iter().position(|known| known == name)
+    }
+
+    /// The column that a predicate means by a name, if only one has it.
+    fn named(&self, name: &str) -> Option<usize> {
+        let mut places = (0..self.names.len()).filter(|&place| text_of(&self.names[place]) == Some(name));
+        let first = places.next()?;
+        places.next().is_none().then_some(first)
+    }
+
+    /// What a content is, with its cells if it is a row of integers.
+    pub fn held(&self, content: Content, cells: &mut Vec<i64>) -> Held {
+        let start = cells.len();
+        cells.resize(start + self.names.len(), NONE);
+        match &content.datum {
+            Datum::Nil => Held::Nothing,
+            Datum::Row(columns) if !content.is_dead && !columns.is_empty() => {
+                for (name, value) in columns {
+                    match (self.place(name), value) {
+                        (Some(place), Datum::Int(int)) if *int != NONE => cells[start + place] = *int,
+                        _ => {
+                            cells[start..].fill(NONE);
+                            return Held::Other(content);
+                        }
+                    }
+                }
+                Held::Integers
+            }
+            _ => Held::Other(content),
+        }
+    }
+
+    /// The cells that a change sets, if that is all that it does to a row of integers.
+    pub fn sets(&self, change: &Change) -> Option<Vec<(usize, i64)>> {
+        let Change::Set(Datum::Row(columns)) = change else { return None };
+        let set = |(name, value): &(Datum, Datum)| match value {
+            // `{"+": n}` adds instead.
+            Datum::Int(int) if *int != NONE && text_of(name) != Some("+") => Some((self.place(name)?, *int)),
+            _ => None,
+        };
+        columns.iter().map(set).collect::<Option<Vec<_>>>().filter(|sets| !sets.is_empty())
+    }
+
+    fn datum(&self, cell: impl Fn(usize) -> i64) -> Datum {
+        let columns = self.names.iter().enumerate().map(|(place, name)| (name, cell(place)));
+        let columns = columns.filter(|&(_, cell)| cell != NONE);
+        Datum::row(columns.map(|(name, cell)| (name.clone(), Datum::Int(cell))).collect())
+    }
+
+    /// Whether a row of integers is this value.
+    fn is_value(&self, history: &History, value: ValueId, cell: impl Fn(usize) -> i64) -> bool {
+        match history.values().row(value) {
+            // All columns are there, in the order of both.
+            Some((names, cells)) if names.len() == self.names.len() => {
+                cells.iter().enumerate().all(|(place, &int)| int != NONE && int == cell(place))
+            }
+            _ => history.values().is_original(value, &self.datum(cell)),
+        }
+    }
+}
+
+/// The text of a name that a predicate can mean.
+fn text_of(name: &Datum) -> Option<&str> {
+    match name {
+        Datum::Str(text) | Datum::Keyword(text) | Datum::Symbol(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// The rows that a transaction changed, and what they hold then.
+#[derive(Default)]
+pub(super) struct Changes {
+    pub keys: Vec<KeyId>,
+    held: Vec<Held>,
+    /// As many for each row as there are columns.
+    cells: Vec<i64>,
+}
+
+/// The rows as they are committed.
+pub(super) struct Table<'h> {
+    pub history: &'h History,
+    pub columns: Columns,
+    held: Vec<Held>,
+    /// For each column the cells of all keys.
+    lanes: Vec<Vec<i64>>,
+    /// The keys that hold neither nothing nor a row of integers.
+    others: BTreeSet<KeyId>,
+    /// Rows of integers as they are written, for predicates that are no interval.
+    written: Vec<OnceCell<Datum>>,
+}
+
+impl<'h> Table<'h> {
+    /// The initial state.
+    pub fn new(history: &'h History) -> Self {
+        let columns = Columns::of(history);
+        let keys = history.keys().len();
+        let lanes = vec![vec![NONE; keys]; columns.count()];
+        let mut table = Self {
+            history,
+            columns,
+            held: vec![Held::Nothing; keys],
+            lanes,
+            others: BTreeSet::new(),
+            written: vec![OnceCell::new(); keys],
+        };
+        let mut cells = Vec::new();
+        for (key, _) in history.keys().iter() {
+            let value = history.initial().value_of(key).unwrap_or(ValueId::NIL);
+            let content = Content::row(history.values().original(value));
+            cells.clear();
+            let held = table.columns.held(content, &mut cells);
+            table.set(key, held, &cells);
+        }
+        table
+    }
+
+    fn set(&mut self, key: KeyId, held: Held, cells: &[i64]) {
+        match (&self.held[key.index()], &held) {
+            (_, Held::Other(_)) => _ = self.others.insert(key),
+            (Held::Other(_), _) => _ = self.others.remove(&key),
+            _ => {}
+        }
+        self.held[key.index()] = held;
+        self.written[key.index()].take();
+        for (lane, &cell) in self.lanes.iter_mut().zip(cells) {
+            lane[key.index()] = cell;
+        }
+    }
+
+    /// Takes over what a transaction changed.
+    pub fn commit(&mut self, changes: Changes) {
+        let width = self.columns.count();
+        for (place, (key, held)) in changes.keys.into_iter().zip(changes.held).enumerate() {
+            self.set(key, held, &changes.cells[place * width..][..width]);
+        }
+    }
+}
+
+/// The rows as a transaction sees them: with its own changes.
+pub(super) struct View<'r, 'h> {
+    pub table: &'r Table<'h>,
+    pub own: Changes,
+    /// For each key its place among the changes, or `UNCHANGED`.
+    pub own_place: &'r mut [u32],
+}
+
+/// The place of a key that the transaction has not changed.
+pub(super) const UNCHANGED: u32 = u32::MAX;
+
+impl View<'_, '_> {
+    fn own_place(&self, key: KeyId) -> Option<usize> {
+        let place = self.own_place[key.index()];
+        (place != UNCHANGED).then_some(place as usize)
+    }
+
+    fn held(&self, key: KeyId) -> &Held {
+        self.own_place(key).map_or(&self.table.held[key.index()], |place| &self.own.held[place])
+    }
+
+    fn cell(&self, key: KeyId, column: usize) -> i64 {
+        let width = self.table.columns.count();
+        let own = |place: usize| self.own.cells[place * width + column];
+        self.own_place(key).map_or_else(|| self.table.lanes[column][key.index()], own)
+    }
+
+    fn datum(&self, key: KeyId) -> Datum {
+        match self.held(key) {
+            Held::Nothing => Datum::Nil,
+            Held::Integers => self.table.columns.datum(|column| self.cell(key, column)),
+            Held::Other(content) => content.datum.clone(),
+        }
+    }
+
+    pub fn is_dead(&self, key: KeyId) -> bool {
+        self.held(key).is_dead()
+    }
+
+    /// Whether a key holds a value, or a mark of that value.
+    pub fn is_value(&self, key: KeyId, value: ValueId) -> bool {
+        let values = self.table.history.values();
+        match self.held(key) {
+            Held::Nothing => values.is_original(value, &Datum::Nil),
+            Held::Integers => {
+                self.table.columns.is_value(self.table.history, value, |column| self.cell(key, column))
+            }
+            Held::Other(content) => values.is_original(value, &content.datum),
+        }
+    }
+
+    fn matches(&self, predicate: &Predicate, key: KeyId) -> bool {
+        let name = self.table.history.keys().original(key);
+        match self.held(key) {
+            Held::Nothing => false,
+            Held::Integers if self.own_place(key).is_some() => predicate.matches(name, &self.datum(key)),
+            Held::Integers => {
+                predicate.matches(name, self.table.written[key.index()].get_or_init(|| self.datum(key)))
+            }
+            Held::Other(content) => !content.is_dead && predicate.matches(name, &content.datum),
+        }
+    }
+
+    /// The rows that match, by key.
+    pub fn matching(&self, predicate: &Predicate) -> Vec<KeyId> {
+        let Some((column, least, most)) = self.cells_of(predicate) else {
+            let keys = (0..self.table.held.len()).map(KeyId::from_index);
+            return keys.filter(|&key| self.matches(predicate, key)).collect();
+        };
+        let mut found = Vec::new();
+        add_between(&self.table.lanes[column], least, most, &mut found);
+        let is_to_be_asked = !self.own.keys.is_empty() || !self.table.others.is_empty();
+        if is_to_be_asked {
+            found.retain(|&key| self.own_place(key).is_none());
+            let others = self.table.others.iter().filter(|&&key| self.own_place(key).is_none());
+            let asked = others.chain(&self.own.keys).copied();
+            found.extend(asked.filter(|&key| self.matches(predicate, key)));
+            found.sort_unstable();
+        }
+        found
+    }
+
+    /// The column whose cells decide whether a row of integers matches, with the least and the greatest that do.
+    fn cells_of(&self, predicate: &Predicate) -> Option<(usize, i64, i64)> {
+        let interval = predicate.interval()?;
+        let Subject::Column(name) = &interval.subject else { return None };
+        let column = self.table.columns.named(name)?;
+        let (least, most) = interval.integers()?;
+        // In a row without such a column, `k` is the key.
+        (&**name != "k").then_some((column, least.max(NONE + 1), most))
+    }
+
+    /// Changes a row.
+    pub fn put(&mut self, key: KeyId, content: Content) {
+        let mut cells = Vec::new();
+        let held = self.table.columns.held(content, &mut cells);
+        self.put_held(key, held, &cells);
+    }
+
+    fn put_held(&mut self, key: KeyId, held: Held, cells: &[i64]) {
+        match self.own_place(key) {
+            None => {
+                self.own_place[key.index()] = self.own.keys.len() as u32;
+                self.own.keys.push(key);
+                self.own.held.push(held);
+                self.own.cells.extend_from_slice(cells);
+            }
+            Some(place) => {
+                self.own.held[place] = held;
+                self.own.cells[place * cells.len()..][..cells.len()].copy_from_slice(cells);
+            }
+        }
+    }
+
+    /// Applies a change to rows that match.
+    pub fn change(&mut self, change: &Change, keys: &[KeyId]) {
+        let sets = self.table.columns.sets(change);
+        let mut cells = vec![NONE; self.table.columns.count()];
+        for &key in keys {
+            match (&sets, self.held(key)) {
+                (Some(sets), Held::Integers) => {
+                    for (column, cell) in cells.iter_mut().enumerate() {
+                        *cell = self.cell(key, column);
+                    }
+                    sets.iter().for_each(|&(column, int)| cells[column] = int);
+                    self.put_held(key, Held::Integers, &cells);
+                }
+                _ => {
+                    let changed = change.apply(&self.datum(key));
+                    self.put(key, Content::row(changed));
+                }
+            }
+        }
+    }
+}
+
+/// Adds the keys whose cells lie between two integers: of 64 cells at a time, first which they are, then each of them.
+fn add_between(lane: &[i64], least: i64, most: i64, found: &mut Vec<KeyId>) {
+    let is_hit = |cell: i64| u64::from(least <= cell) & u64::from(cell <= most);
+    for (block, cells) in lane.chunks(64).enumerate() {
+        let mut hits = cells.iter().rev().fold(0, |hits, &cell| hits << 1 | is_hit(cell));
+        while hits != 0 {
+            found.push(KeyId::from_index(block * 64 + hits.trailing_zeros() as usize));
+            hits &= hits - 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows that are found by their cells are those that match when they are asked one by one.
+    #[test]
+    fn rows_are_found_by_cells_as_by_asking() {
+        let text = "init *=nil\na: w(1)={\"v\": 4} w(2)={\"v\": 0, \"w\": 7} w(x)=0\n";
+        let history = formats::notation::parse(text).unwrap();
+        let row = |v: Datum| Datum::Row(vec![(Datum::str("v"), v)].into());
+        let scalars = [-3, 0, 4, i64::MAX, i64::MIN].map(Datum::Int).into_iter().chain([Datum::str("4")]);
+        let data: Vec<Datum> = scalars.clone().chain(scalars.map(row)).chain([row(Datum::Nil)]).collect();
+        let contents = data.into_iter().map(Content::row).chain([Content::mark(Datum::Nil)]);
+        let texts = [
+            "v >= 0",
+            "v < 4",
+            "v between -3 and 3",
+            "v = 4",
+            "v > 9223372036854775807",
+            "k <= 1",
+            "v != 0",
+            "w > 0",
+        ];
+        let all: Vec<KeyId> = history.keys().iter().map(|(key, _)| key).collect();
+        for content in contents {
+            for (of_table, own) in [(&all[..], &all[..0]), (&all[..1], &all[1..2]), (&all[..], &all[2..])] {
+                let mut table = Table::new(&history);
+                let mut own_place = vec![UNCHANGED; all.len()];
+                let put = |table: &Table<'_>, own_place: &mut [u32], keys: &[KeyId]| {
+                    let mut view = View { table, own: Changes::default(), own_place };
+                    keys.iter().for_each(|&key| view.put(key, content.clone()));
+                    view.own
+                };
+                let changes = put(&table, &mut own_place, of_table);
+                table.commit(changes);
+                own_place.fill(UNCHANGED);
+                let changes = put(&table, &mut own_place, own);
+                let view = View { table: &table, own: changes, own_place: &mut own_place };
+                for text in texts {
+                    let predicate = Predicate::parse(&Datum::str(text)).unwrap();
+                    let asked = all.iter().copied().filter(|&key| {
+                        let is_put = of_table.contains(&key) || own.contains(&key);
+                        is_put
+                            && !content.is_dead
+                            && predicate.matches(history.keys().original(key), &content.datum)
+                    });
+                    let asked: Vec<KeyId> = asked.collect();
+                    assert_eq!(view.matching(&predicate), asked, "{text} of {content:?}");
+                }
+            }
+        }
+    }
+}
