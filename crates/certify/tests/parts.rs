@@ -241,7 +241,7 @@ fn compare(seed: u64, size: (u64, u64, u64), texts: &[(&str, &str)]) -> Vec<usiz
 #[test]
 fn every_part_shows_what_its_relation_says() {
     let mut total = [0; TEXTS.len()];
-    for seed in 1..300 {
+    for seed in 1..150 {
         let random = &mut Random(seed);
         let size = (2 + random.below(14), 1 + random.below(4), 1 + random.below(3));
         compare(seed, size, &TEXTS).into_iter().zip(&mut total).for_each(|(count, total)| *total += count);
@@ -254,9 +254,9 @@ fn every_part_shows_what_its_relation_says() {
 /// Many sessions, writers and reads: clocks are computed in blocks, and only the last writer of a session is asked.
 #[test]
 fn large_orders_show_the_same() {
-    let texts = &TEXTS[..TEXTS.len() - 3];
+    let texts: Vec<(&str, &str)> = TEXTS[12..18].iter().chain(&TEXTS[25..29]).copied().collect();
     for (seed, size) in [(1, (150, 90, 1)), (2, (150, 3, 2)), (3, (220, 70, 2)), (4, (130, 130, 3))] {
-        compare(seed, size, texts);
+        compare(seed, size, &texts);
     }
 }
 

@@ -393,3 +393,16 @@ fn a_writer_of_many_keys_is_met_by_the_keys_that_were_read() {
     assert!(claim("r(k1)=1 r(k2)=1") && claim("r(k1)=1 r(k2)=2") && claim("r(k1)=1 r(q)=0"));
     assert!(!claim("r(k1)=1 r(k2)=0"), "a is visible, and comes after the initial state");
 }
+
+#[test]
+fn a_reader_of_many_stale_rows_is_no_exception() {
+    let atomic = level("read-atomic");
+    let all = |op: &str, from: usize, value: u32| -> String {
+        (from..40).map(|key| format!(" {op}(k{key})={value}")).collect()
+    };
+    let written = format!("a:{}", all("w", 0, 1));
+    let stale = format!("{written}\nb: r(k0)=1{}", all("r", 1, 0));
+    assert!(!accepts(&stale, &atomic, 0, &holds(&[0, 1], &[])));
+    assert!(accepts(&format!("{written}\nb:{}", all("r", 0, 0)), &atomic, 0, &holds(&[1, 0], &[])));
+    assert!(accepts(&format!("{written}\nb:{}", all("r", 0, 0)), &atomic, 0, &holds(&[0, 1], &[])));
+}
