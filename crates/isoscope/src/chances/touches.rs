@@ -1,6 +1,6 @@
 //! Which keys transactions read and wrote, and who wrote the keys that matter.
 
-use history::{History, KeyId, Op, Outcome, TxnId};
+use history::{History, KeyId, Op, OpId, Outcome, TxnId};
 use index::Index;
 
 use crate::LazyIndex;
@@ -72,7 +72,7 @@ impl<'h> Touches<'h> {
         let mut matters: Vec<bool> = (0..keys).map(|key| key % stride == 0).collect();
         if stride > 1 {
             for &reader in readers {
-                touches.visit(reader, |key, is_write, _| matters[key.index()] |= !is_write);
+                touches.visit(reader, |_| true, |key, is_write, _| matters[key.index()] |= !is_write);
             }
         }
         touches.collect_writers(&matters);
@@ -89,18 +89,28 @@ impl<'h> Touches<'h> {
     pub fn of_txn(&mut self, txn: TxnId, keys: &mut Touched) {
         keys.reads.clear();
         keys.writes.clear();
-        self.visit(txn, |key, is_write, _| match is_write {
+        let add = |key, is_write, _| match is_write {
             true => keys.writes.push(key),
             false => keys.reads.push(key),
-        });
+        };
+        self.visit(txn, |_| true, add);
     }
 
-    /// Visits the keys that a transaction read and wrote: the key, whether it is a write, and whether that is an update.
-    fn visit(&mut self, txn: TxnId, mut visit: impl FnMut(KeyId, bool, bool)) {
+    /// Visits the keys that a transaction read and wrote, of those that are wanted: the key, whether it is a write, and
+    /// whether that is an update.
+    fn visit(
+        &mut self,
+        txn: TxnId,
+        is_wanted: impl Fn(KeyId) -> bool,
+        mut visit: impl FnMut(KeyId, bool, bool),
+    ) {
         self.stamp += 1;
         let stamp = self.stamp;
         let marks = &mut self.marks;
         let mut mark = |key: KeyId, is_write: bool| {
+            if !is_wanted(key) {
+                return;
+            }
             let mark = &mut marks[key.index()];
             if mark.stamp != stamp {
                 *mark = Mark { stamp, ..Mark::default() };
@@ -116,13 +126,7 @@ impl<'h> Touches<'h> {
             }
         };
         match self.reads {
-            Reads::Operations => {
-                for (_, op) in self.history.ops(txn) {
-                    if let Some((key, is_write)) = touched(&op) {
-                        mark(key, is_write);
-                    }
-                }
-            }
+            Reads::Operations => visit_ops(self.history, txn, mark),
             Reads::Index(index) => {
                 index.reads()[index.reads_of(txn)].iter().for_each(|read| mark(read.key, false));
                 index.writes()[index.writes_of(txn)].iter().for_each(|write| mark(write.key, true));
@@ -135,8 +139,9 @@ impl<'h> Touches<'h> {
         let history = self.history;
         let mut found: Vec<(KeyId, Writer)> = Vec::new();
         for txn in history.txns().filter(|&txn| history.outcome(txn) == Outcome::Committed) {
-            self.visit(txn, |key, is_write, is_update| {
-                if is_write && matters[key.index()] {
+            let is_wanted = |key: KeyId| matters[key.index()];
+            self.visit(txn, is_wanted, |key, is_write, is_update| {
+                if is_write {
                     found.push((key, Writer { txn, is_update }));
                 }
             });
@@ -152,6 +157,24 @@ impl<'h> Touches<'h> {
         for (key, writer) in found {
             self.writers[next[key.index()] as usize] = writer;
             next[key.index()] += 1;
+        }
+    }
+}
+
+/// Visits the keys that the operations of a transaction touch: the key, and whether it is a write.
+fn visit_ops(history: &History, txn: TxnId, mut visit: impl FnMut(KeyId, bool)) {
+    let any_failed = history.failed_op_count() > 0;
+    for id in history.op_range(txn).map(OpId) {
+        if any_failed && history.is_failed(id) {
+            continue;
+        }
+        // Nearly all operations are of these kinds.
+        let touched = match history.register_op(id) {
+            Some(op) => Some((op.key, op.is_write)),
+            None => touched(&history.op(id)),
+        };
+        if let Some((key, is_write)) = touched {
+            visit(key, is_write);
         }
     }
 }
