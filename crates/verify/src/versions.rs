@@ -22,7 +22,7 @@ use crate::proof::{Evidence, ProofBuilder};
 use crate::saturate::Contradiction;
 
 /// How many edges the search for the shortest cycle looks at.
-const SEARCH_STEPS: u64 = 4_000_000;
+const SEARCH_STEPS: u64 = 20_000_000;
 
 /// What a dependency costs in that search, where a step along a session costs 1.
 const DEPENDENCY_COST: u32 = 16;
