@@ -48,7 +48,7 @@ fn edges_in_components(graph: &Graph, tier: Tier) -> Vec<Edge> {
     let edges = || graph.edges().filter(|edge| is_in_tier(edge.kind, tier));
     let start = starts(graph.node_count, edges());
     let mut free = start.clone();
-    let mut ends = vec![0u32; edges().count()];
+    let mut ends = vec![0u32; start[graph.node_count as usize] as usize];
     let mut predecessors = vec![0u32; graph.node_count as usize];
     for edge in edges() {
         let place = &mut free[edge.from as usize];

@@ -1,12 +1,14 @@
 //! What the rules of a derivation are checked against: external reads, final writes, and the sources of a read.
 //!
 //! Sorted tables, each built with one pass and one sort; every question is a binary search, but for reads that saw no
-//! row, which look at all writes of their key.
+//! row, which look at all writes of their key. They hold the reads of the transactions that a derivation names, and all
+//! writes of the keys that these touch (`named.rs`).
 
 use history::{History, InitialDefault, KeyId, Op, OpId, Outcome, TxnId, ValueId};
 
 use crate::effects::{Alternative, RowEffects};
 use crate::lists::{Appenders, MadeOf};
+use crate::named::Named;
 use crate::observe::{EverWritten, Held, Look, Observer, Seen, live_ops, writes};
 use crate::{Flaw, ReadId, Source};
 
@@ -61,11 +63,13 @@ struct UnknownInitial {
 }
 
 impl<'h> Facts<'h> {
-    /// The facts if transactions met keys in these alternatives, where there are several.
+    /// The facts that are asked for about what is named, if transactions met keys in these alternatives, where there are
+    /// several.
     pub fn of(
         history: &'h History,
         effects: &'h RowEffects,
         assumed: &[(TxnId, KeyId, u32)],
+        named: &Named,
     ) -> Result<Self, Flaw> {
         let alternative = |(txn, key, count): (TxnId, KeyId, usize)| {
             let assumed = assumed
@@ -87,12 +91,14 @@ impl<'h> Facts<'h> {
             unknown_initial: None,
         };
         if live_ops(history).any(|(.., op)| matches!(op, Op::Append { .. } | Op::ReadList { .. })) {
-            facts.appenders = Some(Appenders::of(history)?);
+            facts.appenders = Some(Appenders::of_some(history, |key| named.has_key(key))?);
         }
         let mut observer = Observer::new(history);
         for txn in history.txns().filter(|&txn| history.outcome(txn) != Outcome::Aborted) {
-            facts.add_reads(&mut observer, txn)?;
-            facts.add_writes(txn);
+            if named.has_txn(txn) {
+                facts.add_reads(&mut observer, txn)?;
+            }
+            facts.add_writes(txn, named);
         }
         facts.reads.sort_unstable_by_key(|read| (read.op, read.key));
         facts.contradictions.sort_unstable();
@@ -134,9 +140,10 @@ impl<'h> Facts<'h> {
         })
     }
 
-    fn add_writes(&mut self, txn: TxnId) {
+    fn add_writes(&mut self, txn: TxnId, named: &Named) {
         let history = self.history;
-        let own = writes(history, txn).map(|(key, held, op)| {
+        let own = writes(history, txn).filter(|&(key, ..)| named.has_key(key));
+        let own = own.map(|(key, held, op)| {
             let version = if history.has_versions() { history.op_version(op) } else { None };
             Write { txn, key, held, version, content: None, is_possible_only: false }
         });

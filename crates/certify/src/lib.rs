@@ -14,6 +14,7 @@ mod fingerprint;
 mod flaw;
 mod level;
 mod lists;
+mod named;
 mod notation;
 mod observe;
 mod orders;

@@ -76,6 +76,11 @@ impl MadeOf {
 impl Appenders {
     /// Refuses histories in which lists are not only appended to.
     pub fn of(history: &History) -> Result<Self, Flaw> {
+        Self::of_some(history, |_| true)
+    }
+
+    /// As [`Appenders::of`], with the appends to some of the lists.
+    pub fn of_some(history: &History, is_wanted: impl Fn(KeyId) -> bool) -> Result<Self, Flaw> {
         refuse_others(history)?;
         let mut appenders = Self {
             chains: Vec::new(),
@@ -86,7 +91,8 @@ impl Appenders {
         };
         let mut own: Vec<(KeyId, ValueId)> = Vec::new();
         for txn in history.txns().filter(|&txn| history.outcome(txn) != Outcome::Aborted) {
-            own.extend(history.ops(txn).filter_map(|(_, op)| Some((op.key()?, op.value_appended()?))));
+            let appends = history.ops(txn).filter_map(|(_, op)| Some((op.key()?, op.value_appended()?)));
+            own.extend(appends.filter(|&(key, _)| is_wanted(key)));
             // The elements of a key stay in their order.
             own.sort_by_key(|&(key, _)| key);
             own.chunk_by(|one, other| one.0 == other.0).for_each(|chain| appenders.add(txn, chain));

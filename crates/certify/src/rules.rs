@@ -8,6 +8,7 @@ use history::{History, KeyId, OpId, TxnId};
 use crate::clause::Clause;
 use crate::effects::RowEffects;
 use crate::facts::{Facts, Read};
+use crate::named::Named;
 use crate::notation::LitText;
 use crate::propagate::Propagator;
 use crate::times::{interval, is_before, obliges};
@@ -37,7 +38,8 @@ fn check_if(
         }
         Some(_) => {}
     }
-    let facts = Facts::of(history, effects, case.unwrap_or_default())?;
+    let named = Named::by(history, steps, level.events_per_txn());
+    let facts = Facts::of(history, effects, case.unwrap_or_default(), &named)?;
     let rules = Rules { history, level, facts, events_per_txn: level.events_per_txn() };
     let at = |number: usize| move |why: String| Flaw::new(Place::Step(number as u32), why);
     for (number, step) in steps.iter().enumerate() {

@@ -21,8 +21,11 @@ use spec::Level;
 use crate::{Flaw, Place};
 pub use document::{TextDocument, read, write};
 use facts::{Facts, INITIAL};
-use judge::{Judge, Witness};
+use judge::{Accepted, Judge, Witness};
 use plan::Plan;
+
+/// The source of a read of a key, or nothing for the initial state.
+pub type ListedSource = (OpId, KeyId, Option<TxnId>);
 
 /// The argument for a verdict about a level that is given by its text.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,7 +35,7 @@ pub enum TextCertificate {
         /// The transactions that are taken as committed, in order.
         order: Vec<TxnId>,
         /// The sources of reads that may have come from several places; nothing stands for the initial state.
-        sources: Vec<(OpId, KeyId, Option<TxnId>)>,
+        sources: Vec<ListedSource>,
     },
     /// The level is violated by these transactions, ascending.
     Violated {
@@ -114,9 +117,22 @@ pub fn check_uncommitted_reads(history: &History, level: &Level) -> Result<(), F
 /// # Errors
 /// As [`check`].
 pub fn check_facts(facts: &Facts, level: &Level, certificate: &TextCertificate) -> Result<(), Flaw> {
+    check_judged(facts, level, certificate, None)
+}
+
+/// As [`check_facts`], where the order may have been evaluated already.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_judged(
+    facts: &Facts,
+    level: &Level,
+    certificate: &TextCertificate,
+    accepted: Option<&Accepted<'_>>,
+) -> Result<(), Flaw> {
     let plan = Plan::of(level).map_err(|why| Flaw::new(Place::Level, format!("the level {why}")))?;
     match certificate {
-        TextCertificate::Holds { order, sources } => check_order(facts, &plan, order, sources),
+        TextCertificate::Holds { order, sources } => check_order(facts, &plan, (order, sources), accepted),
         TextCertificate::Violated { txns } => {
             let mut nodes = txns.iter().map(|&txn| facts.node_of(txn)).collect::<Option<Vec<u32>>>();
             let nodes = nodes.as_mut().ok_or_else(|| {
@@ -158,8 +174,8 @@ fn check_contradiction(facts: &Facts, level: &Level, plan: &Plan) -> Result<(), 
 fn check_order(
     facts: &Facts,
     plan: &Plan,
-    order: &[TxnId],
-    sources: &[(OpId, KeyId, Option<TxnId>)],
+    (order, sources): (&[TxnId], &[ListedSource]),
+    accepted: Option<&Accepted<'_>>,
 ) -> Result<(), Flaw> {
     if let Some(&(_, op)) = facts.unexplained().first() {
         return Err(Flaw::new(Place::Read(op), "no transaction that committed wrote what it returned"));
@@ -189,15 +205,11 @@ fn check_order(
         }
     };
     let witness = Witness::new(facts, in_order, sources_of(facts, &nodes, sources)?);
-    check_witness(facts, plan, &witness)
+    check_unless_judged(facts, plan, &witness, accepted)
 }
 
 /// The source of each read: its only one, or the one that is listed.
-fn sources_of(
-    facts: &Facts,
-    nodes: &[Option<u32>],
-    listed: &[(OpId, KeyId, Option<TxnId>)],
-) -> Result<Vec<u32>, Flaw> {
+fn sources_of(facts: &Facts, nodes: &[Option<u32>], listed: &[ListedSource]) -> Result<Vec<u32>, Flaw> {
     let mut listed = listed.to_vec();
     listed.sort_unstable_by_key(|&(op, key, _)| (op, key));
     let source = |number: usize| {
@@ -225,6 +237,16 @@ fn sources_of(
 /// # Errors
 /// With the first place at which the order does not do.
 pub fn check_witness(facts: &Facts, plan: &Plan, witness: &Witness) -> Result<(), Flaw> {
+    check_unless_judged(facts, plan, witness, None)
+}
+
+/// As [`check_witness`], without evaluating an order again that was accepted.
+fn check_unless_judged(
+    facts: &Facts,
+    plan: &Plan,
+    witness: &Witness,
+    accepted: Option<&Accepted<'_>>,
+) -> Result<(), Flaw> {
     let position = |node: u32| witness.position[node as usize];
     let (session, reads_from) = (facts.mask(&plan.session), facts.mask(&plan.reads_from));
     for node in 1..facts.node_count() as u32 {
@@ -258,6 +280,9 @@ pub fn check_witness(facts: &Facts, plan: &Plan, witness: &Witness) -> Result<()
     }
     check_told(facts, witness)?;
     facts.check_doubtful(witness)?;
+    if accepted.is_some_and(|accepted| accepted.is_about(facts, plan, witness)) {
+        return Ok(());
+    }
     let hits = Judge::new(facts, plan, &|| false).hits(witness);
     let hits =
         hits.map_err(|_| Flaw::new(Place::Whole, "the order has too many transactions for this level"))?;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use certify::text::facts::{Facts, INITIAL};
 use certify::text::judge::Witness;
 use certify::text::plan::Plan;
-use certify::text::{TextCertificate, cases, check_facts, small};
+use certify::text::{TextCertificate, cases, check_facts, check_judged, small};
 use certify::{Certificate, Flaw};
 use history::{Datum, History, KeyId, Op, OpId, TxnId, ValueId};
 use index::{FindingKind, Index};
@@ -197,8 +197,14 @@ fn decide_at_any_size(
         stop: &|| question.monitor.reached().is_some(),
         most_models: if question.is_named { u32::MAX } else { FEW_MODELS },
     };
+    let mut judged = None;
     let (decision, certificate, explanation) = match weak::decide(facts, &plan, &options) {
         weak::TextDecision::Holds(witness) => (Decision::Holds, order_of(facts, &witness), None),
+        weak::TextDecision::Accepted(accepted) => {
+            let order = order_of(facts, accepted.witness());
+            judged = Some(accepted);
+            (Decision::Holds, order, None)
+        }
         weak::TextDecision::Contradiction(nodes) => {
             let explanation = reasons::of_contradiction(question.history, facts, &plan, &nodes);
             let txns = nodes.iter().map(|&node| facts.txn(node)).collect();
@@ -217,7 +223,7 @@ fn decide_at_any_size(
         }
     };
     let checked = match question.certify || facts.is_doubtful() {
-        true => check_facts(facts, level, &certificate),
+        true => check_judged(facts, level, &certificate, judged.as_ref()),
         false => Ok(()),
     };
     if checked.is_err()
@@ -255,7 +261,11 @@ fn guessed_order(
         stop: &|| question.monitor.reached().is_some(),
         most_models: FEW_MODELS,
     };
-    let weak::TextDecision::Holds(witness) = weak::decide(&guessed, plan, &options) else { return None };
+    let witness = match weak::decide(&guessed, plan, &options) {
+        weak::TextDecision::Holds(witness) => witness,
+        weak::TextDecision::Accepted(accepted) => accepted.into_witness(),
+        _ => return None,
+    };
     let certificate = order_of(facts, &witness);
     check_facts(facts, level, &certificate).is_ok().then_some(certificate)
 }

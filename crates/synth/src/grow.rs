@@ -2,6 +2,15 @@
 //!
 //! Fewest transactions first, then fewest objects, then fewest operations: that is the order in which a reader finds a
 //! history hard. Each step asks the same question in a smaller scope, so the result is the least, not just a local one.
+//!
+//! Nearly all of the time is the proof that one operation less will not do. Every transaction has an operation, so only
+//! those beyond the first of each transaction are counted: the proof for seven transactions of `snapshot-isolation`
+//! without `serializable` takes 3,048 conflicts instead of 8,695. What did not pay: sorting neighbours in the order that
+//! could change places (6,837 conflicts with the old count, 3,164 with this one), leaving each transaction alone in its
+//! session where no level speaks of sessions (4,748 instead of 4,335), and demanding that each transaction of a cycle is
+//! also left (4,335 instead of 4,913).
+
+use spec::circuit::{Circuit, Lit};
 
 use crate::problem::{Found, NoneWithin, Problem, Scope, Synthesis};
 use crate::search::{Search, evidence};
@@ -62,7 +71,7 @@ pub fn synth_telling(problem: &Problem<'_>, bounds: Bounds, tell: &mut dyn FnMut
     match first(problem, bounds) {
         Synthesis::Found(found) => {
             tell(&found);
-            Synthesis::Found(Box::new(smallest(problem, bounds, *found, tell)))
+            Synthesis::Found(Box::new(smallest(problem, *found, tell)))
         }
         none => none,
     }
@@ -81,18 +90,21 @@ pub fn first(problem: &Problem<'_>, bounds: Bounds) -> Synthesis {
     Synthesis::None(none.unwrap_or(NoneWithin { scope: empty, effort: Default::default(), proof: None }))
 }
 
-fn smallest(problem: &Problem<'_>, bounds: Bounds, found: Found, tell: &mut dyn FnMut(&Found)) -> Found {
-    let least = if bounds.objects.is_none() { 1 } else { found.scope.objects };
-    let scopes = (least..=found.scope.objects).map(|objects| Scope { objects, ..found.scope });
+fn smallest(problem: &Problem<'_>, found: Found, tell: &mut dyn FnMut(&Found)) -> Found {
+    let scopes = (1..=found.scope.objects).map(|objects| Scope { objects, ..found.scope });
     for scope in scopes {
         let mut search = Search::new(problem, scope);
         let mut best = None;
         while let Some(history) = search.next() {
             let operations: usize = history.txns.iter().map(|txn| txn.reads.len() + txn.writes.len()).sum();
+            let is_least = operations == scope.txns;
             let smaller = evidence(problem, history, scope, search.effort());
             tell(&smaller);
             best = Some(smaller);
-            search.limit_operations(operations - 1);
+            if is_least {
+                break;
+            }
+            search.limit_operations(operations - 1 - scope.txns);
         }
         if let Some(smallest) = best {
             return Found { effort: search.effort(), ..smallest };
@@ -102,12 +114,21 @@ fn smallest(problem: &Problem<'_>, bounds: Bounds, found: Found, tell: &mut dyn 
 }
 
 impl Search<'_> {
-    /// Demands that the history has at most this many reads and writes.
-    pub(crate) fn limit_operations(&mut self, most: usize) {
+    /// Demands that the history has at most this many reads and writes beside one of each transaction.
+    fn limit_operations(&mut self, most: usize) {
         let encoder = &mut self.encoder;
-        let rows = encoder.unknown.writes[1..].iter().chain(&encoder.unknown.reads[1..]);
-        let operations: Vec<_> = rows.flatten().copied().collect();
-        let few = encoder.circuit.at_most(&operations, most);
+        let of_txns = encoder.unknown.writes.iter().zip(&encoder.unknown.reads).skip(1);
+        let further: Vec<Lit> = of_txns
+            .flat_map(|(writes, reads)| {
+                beyond_the_first(&mut encoder.circuit, &[&writes[..], reads].concat())
+            })
+            .collect();
+        let few = encoder.circuit.at_most(&further, most);
         encoder.require(few);
     }
+}
+
+/// As many literals as there are given ones without the first; so many of them are true as of those, less one.
+fn beyond_the_first(circuit: &mut Circuit, operations: &[Lit]) -> Vec<Lit> {
+    (1..operations.len()).map(|most| !circuit.at_most(operations, most)).collect()
 }

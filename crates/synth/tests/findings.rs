@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::collections::BTreeSet;
+
 use common::{confirm, is_found, level, problem, scope};
 use expect_test::{Expect, expect};
 use isoscope_synth::{Bounds, Options, Problem, Relation, Sessions, Synthesis, compare, synth};
@@ -207,4 +209,15 @@ fn versions_are_a_chain_of_reads_where_no_update_is_lost() {
     assert!(!is_found(&problem("causal,no-lost-update", "parallel-si", options), scope(8, 3, 9)));
     assert!(!is_found(&problem("prefix,no-lost-update", "update-atomic", options), scope(8, 3, 9)));
     assert!(is_found(&problem("causal,no-lost-update", "prefix", options), scope(4, 2, 5)));
+}
+
+#[test]
+fn a_bound_on_objects_does_not_keep_them_all() {
+    let problem = problem("snapshot-isolation", "serializable", Options::default());
+    let bounds = Bounds { txns: Some(4), objects: Some(3), ..Bounds::default() };
+    let Synthesis::Found(found) = synth(&problem, bounds) else { panic!("write skew exists") };
+    confirm(&problem, &found);
+    let operations = found.history.txns.iter().flat_map(|txn| txn.reads.iter().chain(&txn.writes));
+    let objects: BTreeSet<usize> = operations.clone().map(|&(object, _)| object).collect();
+    assert_eq!((objects.len(), operations.count()), (2, 6));
 }

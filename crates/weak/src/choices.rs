@@ -80,7 +80,12 @@ struct ChoiceSearch<'a> {
     open: Vec<u32>,
 }
 
-pub(crate) fn decide(facts: &Facts, plan: &Plan, certain: &[u32], options: &Options<'_>) -> TextDecision {
+pub(crate) fn decide(
+    facts: &Facts,
+    plan: &Plan,
+    certain: &[u32],
+    options: &Options<'_>,
+) -> TextDecision<'static> {
     let mut is_certain = vec![false; facts.node_count()];
     is_certain[INITIAL as usize] = true;
     certain.iter().for_each(|&node| is_certain[node as usize] = true);
@@ -148,7 +153,7 @@ fn guess(facts: &Facts, plan: &Plan, options: &Options<'_>) -> Vec<u32> {
 }
 
 impl ChoiceSearch<'_> {
-    fn run(&mut self) -> TextDecision {
+    fn run(&mut self) -> TextDecision<'static> {
         let mut model_count = 0;
         while model_count < self.options.most_models {
             while let Some(node) = self.open.pop() {
@@ -430,7 +435,7 @@ impl ChoiceSearch<'_> {
         self.add(clause, nodes);
     }
 
-    fn contradiction(&mut self) -> TextDecision {
+    fn contradiction(&mut self) -> TextDecision<'static> {
         let core: Vec<Var> = self.solver.unsat_core().iter().map(|lit| lit.var()).collect();
         let mut nodes = Vec::new();
         for rests in core.iter().filter_map(|var| self.nodes_of.get(var)) {
@@ -450,7 +455,7 @@ impl ChoiceSearch<'_> {
     }
 
     /// Leaves out parts of the nodes, smaller and smaller ones, as long as the rest contradicts itself.
-    fn shrunk(&self, mut nodes: Vec<u32>) -> TextDecision {
+    fn shrunk(&self, mut nodes: Vec<u32>) -> TextDecision<'static> {
         let mut size = nodes.len() / 2;
         while size > 0 && nodes.len() > FEW_NODES {
             let mut start = 0;
@@ -479,7 +484,10 @@ impl ChoiceSearch<'_> {
             TextDecision::Contradiction(fewer) | TextDecision::Choices(fewer) => {
                 Some(fewer.iter().map(|&node| nodes[node as usize - 1]).collect())
             }
-            TextDecision::Holds(_) | TextDecision::Stopped | TextDecision::GivenUp => None,
+            TextDecision::Holds(_)
+            | TextDecision::Accepted(_)
+            | TextDecision::Stopped
+            | TextDecision::GivenUp => None,
         }
     }
 }

@@ -35,7 +35,7 @@ pub(crate) fn with_certainty(facts: &Facts, mut nodes: Vec<u32>) -> Vec<u32> {
 }
 
 /// The outcome for nodes that contradict themselves: as few of them as leaving out one after the other gives.
-pub(crate) fn smallest(facts: &Facts, plan: &Plan, nodes: Vec<u32>) -> TextDecision {
+pub(crate) fn smallest(facts: &Facts, plan: &Plan, nodes: Vec<u32>) -> TextDecision<'static> {
     let mut nodes = with_certainty(facts, nodes);
     let is_core = |nodes: &[u32]| saturate::contradiction(&facts.restricted(nodes), plan).is_some();
     if !is_core(&nodes) {

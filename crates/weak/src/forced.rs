@@ -1,12 +1,13 @@
 //! Levels where what is visible does not depend on the order, on histories in which every read has one source.
 //!
 //! An order is guessed, its hits become pairs that every order has, and are added to the order; until there are no
-//! hits, or a cycle. A round is one evaluation, which looks for what earlier rounds did not look for; sessions taken in
-//! turn need two to five of them on what databases do.
+//! hits, or a cycle. A round is one evaluation; sessions taken in turn need two to five of them on what databases do. The
+//! first two are whole, so that the checker need not evaluate the order again; later ones look for what earlier ones did
+//! not look for.
 //! Where what is visible depends on the order, a guess may still be right at once; otherwise `choices.rs` goes on.
 
 use certify::text::facts::{Facts, INITIAL};
-use certify::text::judge::{Hit, Judge, Witness};
+use certify::text::judge::{Accepted, Hit, Judge, Judgement, Witness};
 use certify::text::plan::{Plan, Readers};
 use rustc_hash::FxHashMap;
 
@@ -15,8 +16,10 @@ use crate::before::{Before, Mender};
 use crate::paths;
 use crate::sorted::Pairs;
 
-pub(crate) enum ForcedDecision {
+pub(crate) enum ForcedDecision<'f> {
     Holds(Witness),
+    /// The same, and the judge has evaluated the order whole.
+    Accepted(Accepted<'f>),
     /// These nodes contradict themselves.
     Contradiction(Vec<u32>),
     /// A hit depends on the order that was guessed.
@@ -24,13 +27,13 @@ pub(crate) enum ForcedDecision {
     Stopped,
 }
 
-pub(crate) fn decide(
-    facts: &Facts,
+pub(crate) fn decide<'f>(
+    facts: &'f Facts,
     plan: &Plan,
     nodes: &[u32],
     source: Vec<u32>,
     options: &Options<'_>,
-) -> ForcedDecision {
+) -> ForcedDecision<'f> {
     let mut is_in = vec![false; facts.node_count()];
     nodes.iter().for_each(|&node| is_in[node as usize] = true);
     let mut forced: FxHashMap<(u32, u32), Hit> = FxHashMap::default();
@@ -46,18 +49,21 @@ pub(crate) fn decide(
     let mut witness = Witness::new(facts, order, source);
     let mut mender = Mender::new(facts.node_count());
     let mut looked = None;
-    let is_static = plan.is_static();
-    loop {
-        let judge = Judge::new(facts, plan, options.stop);
-        let hits = match is_static {
-            true => judge.hits_beyond(&witness, &mut looked),
-            false => judge.hits(&witness),
-        };
-        let Ok(hits) = hits else { return ForcedDecision::Stopped };
-        if hits.is_empty() {
-            return ForcedDecision::Holds(witness);
+    let judge = Judge::new(facts, plan, options.stop);
+    for round in 0.. {
+        if round < WHOLE_ROUNDS {
+            looked = None;
         }
-        if !is_static {
+        let hits = match judge.judge(witness, &mut looked) {
+            Err(_) => return ForcedDecision::Stopped,
+            Ok(Judgement::Accepted(accepted)) => return ForcedDecision::Accepted(accepted),
+            Ok(Judgement::NoMoreHits(witness)) => return ForcedDecision::Holds(witness),
+            Ok(Judgement::Hits(judged, hits)) => {
+                witness = judged;
+                hits
+            }
+        };
+        if !plan.is_static() {
             return ForcedDecision::OrderMatters;
         }
         let mut new = Vec::new();
@@ -73,10 +79,15 @@ pub(crate) fn decide(
             });
         }
         if !put_before(&mut before, &mut mender, &mut witness, nodes, &new) {
-            return contradiction(facts, plan, nodes, (&witness, &is_in), &forced);
+            break;
         }
     }
+    contradiction(facts, plan, nodes, (&witness, &is_in), &forced)
 }
+
+/// So many orders are evaluated whole, although hits were looked for along the one before: one that has no hits then need
+/// not be evaluated again by the checker.
+const WHOLE_ROUNDS: usize = 2;
 
 /// Adding pairs one by one may take so many steps for each node and read, in all rounds.
 const MOST_WORK: usize = 64;
@@ -119,7 +130,7 @@ fn contradiction(
     nodes: &[u32],
     (witness, is_in): (&Witness, &[bool]),
     forced: &FxHashMap<(u32, u32), Hit>,
-) -> ForcedDecision {
+) -> ForcedDecision<'static> {
     let pairs = Pairs::new(facts.node_count(), |add| {
         visit_known(facts, plan, is_in, &witness.source, add);
         forced.keys().for_each(|&(from, to)| add(from, to));

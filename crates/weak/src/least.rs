@@ -30,7 +30,7 @@ pub(crate) fn decide(
     plan: &Plan,
     certain: &[u32],
     options: &Options<'_>,
-) -> Option<TextDecision> {
+) -> Option<TextDecision<'static>> {
     if !plan.is_static() {
         return None;
     }
@@ -40,6 +40,7 @@ pub(crate) fn decide(
         let options = &Options { priority: &priority, ..*options };
         let order = match order_of_single_sources(&single, plan, certain, options) {
             forced::ForcedDecision::Holds(witness) => witness,
+            forced::ForcedDecision::Accepted(accepted) => accepted.into_witness(),
             forced::ForcedDecision::Contradiction(nodes) => {
                 return Some(core_of::smallest(facts, plan, nodes));
             }
@@ -136,12 +137,12 @@ fn exclude(
 }
 
 /// What reads with one source force of every order; these are the facts about such reads alone.
-pub(crate) fn order_of_single_sources(
-    single: &Facts,
+pub(crate) fn order_of_single_sources<'f>(
+    single: &'f Facts,
     plan: &Plan,
     certain: &[u32],
     options: &Options<'_>,
-) -> forced::ForcedDecision {
+) -> forced::ForcedDecision<'f> {
     let source = (0..single.reads().len()).map(|read| single.only_source(read).unwrap_or(0)).collect();
     forced::decide(single, plan, certain, source, options)
 }

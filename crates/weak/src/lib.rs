@@ -25,7 +25,7 @@ mod unmatched;
 
 use before::Before;
 use certify::text::facts::Facts;
-use certify::text::judge::Witness;
+use certify::text::judge::{Accepted, Witness};
 use certify::text::plan::{Plan, Readers};
 use certify::text::saturate;
 pub use unmatched::{ApartDecision, decide_apart};
@@ -42,9 +42,11 @@ pub struct Options<'a> {
 
 /// How the question ended.
 #[derive(Clone, Debug)]
-pub enum TextDecision {
+pub enum TextDecision<'f> {
     /// The level holds by this order.
     Holds(Witness),
+    /// The level holds by this order, which the judge has evaluated whole.
+    Accepted(Accepted<'f>),
     /// What is certain about these nodes contradicts itself.
     Contradiction(Vec<u32>),
     /// Whatever is chosen for these nodes contradicts itself.
@@ -56,7 +58,7 @@ pub enum TextDecision {
 }
 
 /// Decides a level. All reads of committed transactions can be explained by some source.
-pub fn decide(facts: &Facts, plan: &Plan, options: &Options<'_>) -> TextDecision {
+pub fn decide<'f>(facts: &'f Facts, plan: &Plan, options: &Options<'_>) -> TextDecision<'f> {
     if options.priority.is_empty()
         && !plan.session.is_all()
         && let Some(priority) = sessions_in_turn(facts, plan)
@@ -82,7 +84,7 @@ fn sessions_in_turn(facts: &Facts, plan: &Plan) -> Option<Vec<u64>> {
     Some(priority)
 }
 
-fn decide_near(facts: &Facts, plan: &Plan, options: &Options<'_>) -> TextDecision {
+fn decide_near<'f>(facts: &'f Facts, plan: &Plan, options: &Options<'_>) -> TextDecision<'f> {
     let certain = saturate::certain_nodes(facts);
     let is_decided =
         certain.iter().all(|&node| facts.reads_of(node).all(|read| facts.only_source(read).is_some()));
@@ -94,6 +96,7 @@ fn decide_near(facts: &Facts, plan: &Plan, options: &Options<'_>) -> TextDecisio
             (0..facts.reads().len()).map(|read| facts.only_source(read).unwrap_or(0)).collect();
         match forced::decide(facts, plan, &certain, all, options) {
             forced::ForcedDecision::Holds(witness) => return TextDecision::Holds(witness),
+            forced::ForcedDecision::Accepted(accepted) => return TextDecision::Accepted(accepted),
             forced::ForcedDecision::Contradiction(nodes) => return core_of::smallest(facts, plan, nodes),
             forced::ForcedDecision::Stopped => return TextDecision::Stopped,
             forced::ForcedDecision::OrderMatters => {}

@@ -10,7 +10,7 @@ use certify::text::plan::Plan;
 
 use crate::{TextDecision, core_of};
 
-pub(crate) fn decide(facts: &Facts, plan: &Plan) -> TextDecision {
+pub(crate) fn decide(facts: &Facts, plan: &Plan) -> TextDecision<'static> {
     let count = facts.node_count() as u32;
     let mut is_possible = vec![true; count as usize];
     let mut is_changed = true;
@@ -59,7 +59,7 @@ fn sources(facts: &Facts, node: u32, is_possible: &[bool]) -> Result<Vec<(usize,
 }
 
 /// The node with everything that its reads may have come from, and what these need in turn.
-fn violated(facts: &Facts, plan: &Plan, node: u32, is_possible: &[bool]) -> TextDecision {
+fn violated(facts: &Facts, plan: &Plan, node: u32, is_possible: &[bool]) -> TextDecision<'static> {
     let mut nodes = vec![node];
     let mut place = 0;
     while place < nodes.len() {

@@ -108,7 +108,7 @@ impl Pairs {
 
     /// A short cycle among nodes that an order was refused for: the nodes in order.
     ///
-    /// Breadth first from some of them, so the shortest through one of these. Only nodes of strongly connected components
+    /// Breadth first from some of them, no further than the best cycle so far, so the shortest through one of these. Only nodes of strongly connected components
     /// are looked at, so that every search ends with a cycle: the nodes behind a cycle are many more than those on it.
     pub(crate) fn cycle(&self, among: &[u32]) -> Vec<u32> {
         let component = self.components();
@@ -119,9 +119,8 @@ impl Pairs {
         let mut by = vec![u32::MAX; self.waiting.len()];
         let mut work = 0;
         for &start in on_cycle.iter().step_by(step) {
-            if let Some(cycle) = self.cycle_through(start, &component, &mut by, &mut work)
-                && (best.is_empty() || cycle.len() < best.len())
-            {
+            let most = if best.is_empty() { usize::MAX } else { best.len() - 1 };
+            if let Some(cycle) = self.cycle_through(start, most, &component, (&mut by, &mut work)) {
                 best = cycle;
             }
             if best.len() == 2 || work > MOST_WORK {
@@ -141,18 +140,23 @@ impl Pairs {
         components.of
     }
 
+    /// The shortest cycle through a node, if it has at most so many nodes.
     fn cycle_through(
         &self,
         start: u32,
+        most: usize,
         component: &[u32],
-        by: &mut [u32],
-        work: &mut usize,
+        (by, work): (&mut [u32], &mut usize),
     ) -> Option<Vec<u32>> {
         let is_near = |&&node: &&u32| component[node as usize] == component[start as usize];
-        let mut queue = VecDeque::from([start]);
+        // Each node with how many nodes the way to it has.
+        let mut queue = VecDeque::from([(start, 1)]);
         let mut touched = Vec::new();
         let mut found = None;
-        'search: while let Some(node) = queue.pop_front() {
+        'search: while let Some((node, length)) = queue.pop_front() {
+            if length > most {
+                break;
+            }
             for &next in self.after(node).iter().filter(is_near) {
                 *work += 1;
                 if next == start {
@@ -162,7 +166,7 @@ impl Pairs {
                 if by[next as usize] == u32::MAX {
                     by[next as usize] = node;
                     touched.push(next);
-                    queue.push_back(next);
+                    queue.push_back((next, length + 1));
                 }
             }
         }

@@ -41,6 +41,7 @@ pub fn decide_apart(facts: &Facts, plan: &Plan, options: &Options<'_>) -> Option
         let options = &Options { priority: &priority, ..*options };
         let order = match least::order_of_single_sources(&single, plan, &certain, options) {
             forced::ForcedDecision::Holds(witness) => witness,
+            forced::ForcedDecision::Accepted(accepted) => accepted.into_witness(),
             forced::ForcedDecision::Contradiction(nodes) => return contradiction(facts, plan, nodes),
             forced::ForcedDecision::Stopped => return Some(ApartDecision::Stopped),
             forced::ForcedDecision::OrderMatters => return None,

@@ -15,6 +15,7 @@
 //! - *what sessions hand on*: see `judge/guarantees.rs`;
 //! - *matrix*: see `matrix.rs`.
 
+mod accepted;
 mod clocks;
 mod guarantees;
 mod nearby;
@@ -24,6 +25,7 @@ use super::facts::{Facts, INITIAL, Mask};
 use super::matrix;
 use super::plan::{Part, Plan, Steps};
 use super::reach::Reach;
+pub use accepted::{Accepted, Judgement};
 pub use suspects::Looked;
 use suspects::{Suspects, asks_suspects};
 
@@ -71,8 +73,8 @@ impl Witness {
 }
 
 /// What the evaluation of a level needs, beside the order.
-pub struct Judge<'a> {
-    facts: &'a Facts,
+pub struct Judge<'f, 'a> {
+    facts: &'f Facts,
     plan: &'a Plan,
     /// Asked now and then: whether to stop.
     stop: &'a dyn Fn() -> bool,
@@ -137,9 +139,9 @@ impl Stamps {
     }
 }
 
-impl<'a> Judge<'a> {
+impl<'f, 'a> Judge<'f, 'a> {
     /// A judge of one level; `stop` is asked now and then.
-    pub fn new(facts: &'a Facts, plan: &'a Plan, stop: &'a dyn Fn() -> bool) -> Self {
+    pub fn new(facts: &'f Facts, plan: &'a Plan, stop: &'a dyn Fn() -> bool) -> Self {
         Self { facts, plan, stop }
     }
 
@@ -209,7 +211,7 @@ impl<'a> Judge<'a> {
     }
 
     /// The nodes of the order for which a part counts.
-    fn readers(&self, witness: &'a Witness, readers: &Mask) -> impl Iterator<Item = u32> {
+    fn readers(&self, witness: &Witness, readers: &Mask) -> impl Iterator<Item = u32> {
         (1..self.facts.node_count() as u32)
             .filter(move |&node| witness.has(node) && self.facts.is_in(node, readers))
     }

@@ -9,7 +9,7 @@
 use spec::{Base, Formula, Framework, Level, Rel, Sort, Var};
 
 /// A level in a form that can be evaluated along an order.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Plan {
     /// Before which transactions the order contains session order.
     pub session: Readers,

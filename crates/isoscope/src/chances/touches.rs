@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use history::{History, KeyId, Op, Outcome, TxnId};
+use history::{History, KeyId, Op, OpId, Outcome, TxnId};
 use index::Index;
 
 use crate::LazyIndex;
@@ -177,13 +177,7 @@ impl<'h> Touches<'h> {
             }
         };
         match self.reads {
-            Reads::Operations => {
-                for (_, op) in self.history.ops(txn) {
-                    if let Some((key, is_write)) = touched(&op) {
-                        mark(key, is_write);
-                    }
-                }
-            }
+            Reads::Operations => visit_ops(self.history, txn, mark),
             Reads::Index(index) => {
                 index.reads()[index.reads_of(txn)].iter().for_each(|read| mark(read.key, false));
                 index.writes()[index.writes_of(txn)].iter().for_each(|write| mark(write.key, true));
@@ -214,6 +208,24 @@ impl<'h> Touches<'h> {
         for (key, writer) in found {
             self.writers[next[key.index()] as usize] = writer;
             next[key.index()] += 1;
+        }
+    }
+}
+
+/// Visits the keys that the operations of a transaction touch: the key, and whether it is a write.
+fn visit_ops(history: &History, txn: TxnId, mut visit: impl FnMut(KeyId, bool)) {
+    let any_failed = history.failed_op_count() > 0;
+    for id in history.op_range(txn).map(OpId) {
+        if any_failed && history.is_failed(id) {
+            continue;
+        }
+        // Nearly all operations are of these kinds.
+        let touched = match history.register_op(id) {
+            Some(op) => Some((op.key, op.is_write)),
+            None => touched(&history.op(id)),
+        };
+        if let Some((key, is_write)) = touched {
+            visit(key, is_write);
         }
     }
 }

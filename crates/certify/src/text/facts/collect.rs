@@ -122,6 +122,8 @@ struct KeyPass<'h> {
     lists: Vec<(u32, OpId)>,
     /// (value, node, whether it leaves no row), sorted.
     writes: Vec<(ValueId, u32, bool)>,
+    /// The place among the writes of what was looked for last.
+    near: usize,
     /// The group of each value that was made already: (first write, group).
     groups: Vec<(u32, u32)>,
     /// All writes that leave no row, with the initial state if it does, once made.
@@ -141,6 +143,7 @@ impl<'h> KeyPass<'h> {
             reads: Vec::new(),
             lists: Vec::new(),
             writes: Vec::new(),
+            near: 0,
             groups: Vec::new(),
             absent: None,
             matched: Vec::new(),
@@ -154,6 +157,7 @@ impl<'h> KeyPass<'h> {
         self.reads.clear();
         self.lists.clear();
         self.writes.clear();
+        self.near = 0;
         self.groups.clear();
         self.absent = None;
         self.matched.clear();
@@ -270,7 +274,9 @@ impl<'h> KeyPass<'h> {
         collected: &mut Collected,
     ) -> Option<u32> {
         let value = look.value();
-        let first = self.writes.partition_point(|&(written, ..)| written < value);
+        // A session mostly reads what was written after what it read before.
+        let first = partition_near(&self.writes, self.near, |&(written, ..)| written < value);
+        self.near = first;
         let same = self.writes[first..].iter().take_while(|&&(written, ..)| written == value);
         let fitting =
             same.filter(|&&(value, node, is_dead)| node != read.node && look.fits(Held { value, is_dead }));
@@ -356,6 +362,23 @@ impl<'h> KeyPass<'h> {
     }
 }
 
+/// As `partition_point`, for a place that is likely near another one.
+fn partition_near<T>(items: &[T], near: usize, is_before: impl Fn(&T) -> bool) -> usize {
+    let (mut low, mut high, mut step) = (near.min(items.len()), near.min(items.len()), 1);
+    while high < items.len() && is_before(&items[high]) {
+        low = high + 1;
+        high = (high + step).min(items.len());
+        step *= 2;
+    }
+    step = 1;
+    while low > 0 && !is_before(&items[low - 1]) {
+        high = low - 1;
+        low = low.saturating_sub(step);
+        step *= 2;
+    }
+    low + items[low..high].partition_point(is_before)
+}
+
 /// Whether a read may have seen the initial state.
 fn fits_initial(read: &Pending, initial: Option<ValueId>) -> bool {
     initial.is_some_and(|value| read.look.fits(Held::initially(value)))
@@ -386,6 +409,24 @@ fn initial_of(
         None => Ok(Some(first.look.value())),
         Some(other) => {
             Err(Flaw::new(Place::Op(other.op), "this read shows another initial value than an earlier one"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::partition_near;
+
+    #[test]
+    fn a_place_is_found_from_any_other_one() {
+        for count in 0..20 {
+            let items: Vec<u32> = (0..count).map(|number| 2 * number).collect();
+            for near in 0..=items.len() + 1 {
+                for value in 0..=2 * count {
+                    let found = partition_near(&items, near, |&item| item < value);
+                    assert_eq!(found, items.partition_point(|&item| item < value));
+                }
+            }
         }
     }
 }

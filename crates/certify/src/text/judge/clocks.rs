@@ -14,7 +14,7 @@ const FEW_WRITERS: usize = 64;
 /// How many sessions have their clocks computed at a time.
 const BLOCK: usize = 64;
 
-impl Judge<'_> {
+impl Judge<'_, '_> {
     pub(super) fn steps(
         &self,
         witness: &Witness,

@@ -15,7 +15,7 @@ use super::suspects::Suspects;
 use super::{Hit, Judge, Of, Stopped, Witness};
 use crate::text::facts::INITIAL;
 
-impl Judge<'_> {
+impl Judge<'_, '_> {
     /// The source that stands last in the order, of all that earlier transactions of the session read from and that wrote
     /// the key.
     pub(super) fn seen_in_session(

@@ -6,6 +6,9 @@
 
 use std::cell::Cell;
 
+use history::OpId;
+
+use super::super::facts::Read;
 use super::{Facts, Hit, INITIAL, Judge, Mask, Of, Part, Plan, Stopped, Witness, Writers};
 
 /// A read with a writer of its key between source and reader.
@@ -75,6 +78,11 @@ const FEW_RIVALS: usize = 64;
 /// So many writers are looked at for each suspect, in the mean.
 const FEW_WRITERS: usize = 16;
 
+/// Whether the rivals of suspects are gone through by this part; by others the sources of their readers are.
+fn asks_rivals(part: &Part) -> bool {
+    matches!(part, Part::Session | Part::Steps(_))
+}
+
 /// Whether only suspects can have hits by this part.
 pub(super) fn asks_suspects(part: &Part) -> bool {
     match part {
@@ -84,11 +92,14 @@ pub(super) fn asks_suspects(part: &Part) -> bool {
     }
 }
 
-impl Judge<'_> {
+impl Judge<'_, '_> {
     /// The suspects along an order, without those whose hits were all looked for along an earlier one.
     pub(super) fn suspects(&self, witness: &Witness, looked: Option<&Looked>) -> Result<Suspects, Stopped> {
         let facts = self.facts;
         let mut suspects = self.overtaken_reads(witness)?;
+        if !self.plan.parts.iter().any(|part| asks_suspects(part) && asks_rivals(part)) {
+            return Ok(suspects);
+        }
         let has_conflicts = |part: &Part| matches!(part, Part::Steps(steps) if steps.conflicts);
         let mut is_wanted = vec![false; facts.key_count()];
         let mut wanted_count = 0;
@@ -147,7 +158,7 @@ impl Judge<'_> {
 /// A reader with more suspects than this is left to the stamps of its keys.
 const FEW_SUSPECTS: usize = 32;
 
-impl Judge<'_> {
+impl Judge<'_, '_> {
     /// Adds the hits of suspects by what their readers read from, before the suspect itself or at all, and gives back the
     /// readers that are left: those with many suspects, or all of them where others may have hits too. Most readers have
     /// no suspect or one, and of its key a few of the sources are asked for; the stamps of `judge.rs` go through all that
@@ -164,7 +175,7 @@ impl Judge<'_> {
             return Ok(suspects.readers(self.facts, witness, readers));
         }
         let mut rest = Vec::new();
-        let mut found: Vec<FoundHit> = Vec::new();
+        let (mut asked, mut found): (Vec<Asked>, Vec<FoundHit>) = (Vec::new(), Vec::new());
         let written = match suspects.all.len() > self.facts.node_count() {
             true => Signatures::of(self.facts),
             false => Signatures::default(),
@@ -179,7 +190,9 @@ impl Judge<'_> {
                 rest.push(reader);
                 continue;
             }
-            self.find_by_sources(witness, &written, group, is_earlier, &mut found);
+            asked.clear();
+            asked.extend(group.iter().map(|suspect| self.asked(witness, suspect.read)));
+            self.find_by_sources(witness, &written, (reader, &asked), is_earlier, &mut found);
             found.sort_unstable();
             found.dedup_by_key(|hit| (hit.rival, hit.key, hit.source));
             hits.extend(found.drain(..).map(|hit| Hit { read: hit.read, rival: hit.rival, part }));
@@ -189,37 +202,56 @@ impl Judge<'_> {
         Ok(rest)
     }
 
+    /// What is compared of a suspect, at one place.
+    fn asked(&self, witness: &Witness, read: u32) -> Asked {
+        let Read { key, op, .. } = self.facts.reads()[read as usize];
+        let source = witness.position[witness.source[read as usize] as usize];
+        Asked { read, key, op, source, bit: Signatures::bit(key) }
+    }
+
     fn find_by_sources(
         &self,
         witness: &Witness,
         written: &Signatures,
-        group: &[Suspect],
+        (reader, asked): (u32, &[Asked]),
         is_earlier: bool,
         found: &mut Vec<FoundHit>,
     ) {
-        let (facts, position) = (self.facts, &witness.position);
-        let reads = facts.reads_of(group[0].reader);
+        let facts = self.facts;
+        let reads = facts.reads_of(reader);
         let sources = &witness.source[reads.clone()];
+        let first_source = asked.iter().map(|asked| asked.source).min().unwrap_or(u32::MAX);
+        let all_bits = asked.iter().fold(0, |bits, asked| bits | asked.bit);
         for (place, &rival) in sources.iter().enumerate() {
-            if rival == INITIAL || sources[..place].contains(&rival) {
+            let position = witness.position[rival as usize];
+            let bits = written.bits(rival) & all_bits;
+            // Most sources are told by these two numbers to be no rivals.
+            if position <= first_source || bits == 0 || sources[..place].contains(&rival) {
                 continue;
             }
             let first = facts.reads()[reads.start + place].op;
-            for suspect in group {
-                let read = facts.reads()[suspect.read as usize];
-                if !written.may_write(rival, read.key) {
-                    continue;
-                }
-                let source = position[witness.source[suspect.read as usize] as usize];
-                let may_see = !is_earlier || read.op > first;
-                if may_see && source < position[rival as usize] && facts.writes(rival, read.key) {
+            for &Asked { read, key, op, source, bit } in asked {
+                let may_see = !is_earlier || op > first;
+                if bits & bit != 0 && source < position && may_see && facts.writes(rival, key) {
                     // Of several reads from the earliest source the same one is named as by stamps.
-                    let turn = if is_earlier { u32::MAX - suspect.read } else { suspect.read };
-                    found.push(FoundHit { rival, key: read.key, source, turn, read: suspect.read });
+                    let turn = if is_earlier { u32::MAX - read } else { read };
+                    found.push(FoundHit { rival, key, source, turn, read });
                 }
             }
         }
     }
+}
+
+/// A suspect, with what is compared.
+#[derive(Clone, Copy)]
+struct Asked {
+    read: u32,
+    key: u32,
+    op: OpId,
+    /// The position of the source.
+    source: u32,
+    /// The bit of the key.
+    bit: u64,
 }
 
 /// For each node a few bits of the keys that it writes: most pairs of a rival and a key are told apart by these alone.
@@ -239,8 +271,8 @@ impl Signatures {
         1 << (key.wrapping_mul(0x9E37_79B1) >> 26)
     }
 
-    fn may_write(&self, node: u32, key: u32) -> bool {
-        self.of.get(node as usize).is_none_or(|bits| bits & Self::bit(key) != 0)
+    fn bits(&self, node: u32) -> u64 {
+        self.of.get(node as usize).copied().unwrap_or(u64::MAX)
     }
 }
 

@@ -152,3 +152,30 @@ fn no_read_has_a_hit_but_suspects_unless_something_stands_after_its_reader() {
     }
     assert!(with_hits > 500 && with_inversion > 200, "{with_hits} {with_inversion}");
 }
+
+#[test]
+fn an_accepted_order_says_nothing_of_another_one() {
+    let mut random = Random(23);
+    let spec = spec::Spec::parse("any.iso", "level any : visible = earlier").expect("a level");
+    let plan = Plan::of(&spec.levels[0]).expect("a plan");
+    let mut accepted_count = 0;
+    for _ in 0..200 {
+        let facts = facts(&mut random);
+        let order = witness(&facts, &mut random);
+        let judge = Judge::new(&facts, &plan, &|| false);
+        let has_hits = !judge.hits(&order).expect("no limit").is_empty();
+        let Judgement::Accepted(accepted) = judge.judge(order.clone(), &mut None).expect("no limit") else {
+            assert!(has_hits);
+            continue;
+        };
+        assert!(!has_hits);
+        accepted_count += 1;
+        assert!(accepted.is_about(&facts, &plan, &order));
+        let other_facts = facts.clone();
+        assert!(!accepted.is_about(&other_facts, &plan, &order));
+        assert!(!accepted.is_about(&facts, &Plan::default(), &order));
+        let turned = Witness::new(&facts, order.order[1..].iter().rev().copied(), order.source.clone());
+        assert_eq!(accepted.is_about(&facts, &plan, &turned), turned.order == order.order);
+    }
+    assert!(accepted_count > 0);
+}
