@@ -354,6 +354,28 @@ fn add_between(lane: &[i64], least: i64, most: i64, found: &mut Vec<KeyId>) {
 mod tests {
     use super::*;
 
+    /// The least integer is also what stands for a missing column.
+    #[test]
+    fn a_row_without_a_column_is_no_row_with_the_least_integer_in_it() {
+        let text = "init *=nil\na: w(1)={\"w\": 5} w(2)={\"v\": -9223372036854775808, \"w\": 5}\n";
+        let history = formats::notation::parse(text).unwrap();
+        let written: Vec<(KeyId, ValueId)> = history
+            .txns()
+            .flat_map(|txn| history.ops(txn))
+            .filter_map(|(_, op)| Some((op.key()?, op.written()?)))
+            .collect();
+        let (table, mut own_place) = (Table::new(&history), vec![UNCHANGED; 2]);
+        let mut view = View { table: &table, own: Changes::default(), own_place: &mut own_place };
+        for &(key, value) in &written {
+            view.put(key, Content::row(history.values().original(value)));
+        }
+        for &(key, own) in &written {
+            for &(_, value) in &written {
+                assert_eq!(view.is_value(key, value), own == value, "{own:?} {value:?}");
+            }
+        }
+    }
+
     /// Rows that are found by their cells are those that match when they are asked one by one.
     #[test]
     fn rows_are_found_by_cells_as_by_asking() {
