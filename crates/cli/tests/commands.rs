@@ -245,6 +245,26 @@ fn the_clock_skew_that_a_certificate_assumes_is_told_and_can_be_refused() {
 }
 
 #[test]
+fn the_clock_skew_of_a_certificate_for_a_text_is_told_and_can_be_refused() {
+    let strict = "level mine : order = session | reads_from | real_time, visible = before\n";
+    let folder = Folder::with(&[("h.txt", "a: w(x)=1 @[0,1]\nb: r(x)=0 @[3,4]\n"), ("mine.iso", strict)]);
+    assert!(folder.run("check h.txt --level mine.iso").ends_with("--- exit 1\n"));
+    folder.run("check h.txt --level mine.iso --clock-skew 1s --certificate c.json");
+    let told = folder.run("certify h.txt c.json --level mine.iso");
+    assert!(told.contains("holds      mine, clock skew 1s, proved by"), "{told}");
+    assert!(told.contains("This verdict assumes that the clocks of two clients may be 1s apart."), "{told}");
+    let stated = folder.run("certify h.txt c.json --level mine.iso --clock-skew 1s");
+    assert!(!stated.contains("assumes") && stated.ends_with("--- exit 0\n"), "{stated}");
+    let refused = folder.run("certify h.txt c.json --level mine.iso --clock-skew 0");
+    assert!(
+        refused.contains("expected a certificate with a clock skew of 0, found one with 1s"),
+        "{refused}"
+    );
+    let json = folder.run("certify h.txt c.json --level mine.iso --json");
+    assert!(json.contains("\"clock_skew\": 1000000000"), "{json}");
+}
+
+#[test]
 fn equal_seeds_give_equal_histories() {
     let folder = Folder::with(&[]);
     let generate = |seed: u32| {

@@ -97,13 +97,20 @@ fn refuse_unexpected(arguments: &Arguments, level: &Level) -> Result<(), Failure
             return refuse(format!("for {}", name_of(level)), format!("for {}", expected.name()));
         }
     }
-    let skew = arguments.clock_skew.map(|skew| skew.as_nanos() as i64);
-    match skew.filter(|&skew| skew != level.clock_skew && level.needs_times()) {
-        Some(skew) => refuse(
-            format!("with {}", exact_duration(level.clock_skew)),
-            format!("with a clock skew of {}", exact_duration(skew)),
-        ),
-        None => Ok(()),
+    refuse_unexpected_skew(arguments, level.needs_times().then_some(level.clock_skew))
+}
+
+/// Refuses a certificate that assumes another clock skew than the command line states, if it assumes one.
+fn refuse_unexpected_skew(arguments: &Arguments, assumed: Option<i64>) -> Result<(), Failure> {
+    let expected = arguments.clock_skew.map(|skew| i64::try_from(skew.as_nanos()).unwrap_or(i64::MAX));
+    match (expected, assumed) {
+        (Some(expected), Some(assumed)) if expected != assumed => Err(Failure::new(format!(
+            "{}: expected a certificate with a clock skew of {}, found one with {}",
+            arguments.certificate.display(),
+            exact_duration(expected),
+            exact_duration(assumed)
+        ))),
+        _ => Ok(()),
     }
 }
 
@@ -126,6 +133,8 @@ fn check_text(
         None => spec::recorded::level(&subject.history)
             .map_err(|why| Failure::new(visible(&why.sentence(&subject.history))))?,
     };
+    let skew = level.needs_times().then_some(document.clock_skew);
+    refuse_unexpected_skew(arguments, skew)?;
     progress.set("checking the certificate");
     let checked = document.check(&subject.history, &level);
     watch.answer();
@@ -148,7 +157,7 @@ fn check_text(
             "certificate": {
                 "file": arguments.certificate.display().to_string(),
                 "level": document.level,
-                "clock_skew": 0,
+                "clock_skew": document.clock_skew,
                 "verdict": verdict,
                 "is_valid": true,
             },
@@ -156,7 +165,7 @@ fn check_text(
     } else {
         let mut out = Screen::stdout();
         writeln!(out, "{}\n", subject.headline())?;
-        writeln!(out, "  {verdict:<10} {}, proved by {size}", visible(&document.level))?;
+        write_verdict(&mut out, arguments, verdict, &document.level, skew, &size)?;
         out.flush()?;
     }
     Ok(exit)
@@ -244,24 +253,35 @@ fn print(arguments: &Arguments, subject: &Subject, document: &Document) -> Resul
     } else {
         let mut out = Screen::stdout();
         writeln!(out, "{}\n", subject.headline())?;
-        let skew = match document.level.needs_times() {
-            true => format!(", clock skew {}", exact_duration(document.level.clock_skew)),
-            false => String::new(),
-        };
-        writeln!(out, "  {verdict:<10} {}{skew}, proved by {size}", visible(level))?;
-        if let Some(assumption) = assumption(arguments, &document.level) {
-            writeln!(out, "\n{assumption}")?;
-        }
+        let skew = document.level.needs_times().then_some(document.level.clock_skew);
+        write_verdict(&mut out, arguments, verdict, level, skew, &size)?;
         out.flush()?;
     }
     Ok(exit)
 }
 
+/// Says what is proved, and which clock skew that assumes, if it assumes one.
+fn write_verdict(
+    out: &mut Screen<'_>,
+    arguments: &Arguments,
+    verdict: &str,
+    level: &str,
+    skew: Option<i64>,
+    size: &str,
+) -> Result<(), Failure> {
+    let told = skew.map_or_else(String::new, |skew| format!(", clock skew {}", exact_duration(skew)));
+    writeln!(out, "  {verdict:<10} {}{told}, proved by {size}", visible(level))?;
+    if let Some(assumption) = assumption(arguments, skew) {
+        writeln!(out, "\n{assumption}")?;
+    }
+    Ok(())
+}
+
 /// The assumption on which a verdict rests although the command line does not state it.
-fn assumption(arguments: &Arguments, level: &Level) -> Option<String> {
-    let is_unstated = arguments.clock_skew.is_none() && level.needs_times() && level.clock_skew != 0;
-    is_unstated.then(|| {
-        let skew = exact_duration(level.clock_skew);
+fn assumption(arguments: &Arguments, skew: Option<i64>) -> Option<String> {
+    let unstated = skew.filter(|&skew| arguments.clock_skew.is_none() && skew != 0);
+    unstated.map(|skew| {
+        let skew = exact_duration(skew);
         format!(
             "  This verdict assumes that the clocks of two clients may be {skew} apart.\n  \
              Give --clock-skew {skew} to accept that, or --clock-skew 0 to refuse it."
