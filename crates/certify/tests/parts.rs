@@ -13,7 +13,8 @@ use isoscope_certify::text::plan::{Part, Plan};
 use spec::{Base, Rel, Spec};
 
 /// What an order contains and what is visible, each for one kind of part or more.
-const TEXTS: [(&str, &str); 32] = [
+const TEXTS: [(&str, &str); 33] = [
+    ("session", "session+"),
     ("session | reads_from", "session"),
     ("session | reads_from", "reads_from"),
     ("session | reads_from", "reads_from ; session"),

@@ -2,6 +2,7 @@
 //! checker were left out, and each true one would be refused if a check asked too much.
 
 use history::{KeyId, OpId, TxnId};
+use isoscope_certify::text::plan::Plan;
 use isoscope_certify::text::{TextCertificate, check_with_skew};
 use spec::{Level, Spec, library};
 
@@ -405,4 +406,80 @@ fn a_reader_of_many_stale_rows_is_no_exception() {
     assert!(!accepts(&stale, &atomic, 0, &holds(&[0, 1], &[])));
     assert!(accepts(&format!("{written}\nb:{}", all("r", 0, 0)), &atomic, 0, &holds(&[1, 0], &[])));
     assert!(accepts(&format!("{written}\nb:{}", all("r", 0, 0)), &atomic, 0, &holds(&[0, 1], &[])));
+}
+
+/// A part of a text that fits no class is never passed over.
+#[test]
+fn a_text_is_refused_wherever_the_part_is_that_fits_no_class() {
+    let more = "(session ; reads_from)";
+    for order in [more.to_owned(), format!("{more} | session"), format!("session | {more}")] {
+        let own = level(&format!("order = {order}, visible = session"));
+        assert!(Plan::of(&own).is_err(), "{order}");
+        assert!(!accepts("a: w(x)=1", &own, 0, &holds(&[0], &[])), "{order}");
+    }
+    let less = "(session - reads_from)";
+    for visible in [less.to_owned(), format!("{less} | session"), format!("session | {less}")] {
+        let own = level(&format!("order = session | reads_from, visible = {visible}"));
+        assert!(Plan::of(&own).is_err(), "{visible}");
+    }
+}
+
+/// A part that two recorded levels share counts for the transactions of both.
+#[test]
+fn a_part_counts_for_every_level_that_has_it() {
+    let both = "visible = ((session | reads_from) :> @causal) | ((session | reads_from) :> @read-atomic)";
+    let plan = Plan::of(&level(both)).unwrap();
+    for readers in &plan.readers {
+        let told = format!("{readers:?}");
+        assert!(told.contains("causal") && told.contains("read-atomic"), "{told}");
+    }
+}
+
+/// A plan implies another one only if its order contains reads-from, and is local only then.
+#[test]
+fn an_order_without_reads_from_promises_less() {
+    let plan = |text: &str| Plan::of(&level(text)).unwrap();
+    let weaker = plan("order = session | reads_from, visible = session");
+    assert!(plan("order = session | reads_from, visible = session").implies(&weaker));
+    assert!(!plan("order = session, visible = session").implies(&weaker));
+    assert!(plan("order = session | reads_from, visible = earlier").is_local());
+    assert!(!plan("order = session, visible = earlier").is_local());
+}
+
+/// What happened before in real time is visible only where the text says so.
+#[test]
+fn real_time_shows_nothing_to_a_level_without_it() {
+    let apart = "a: w(x)=1 @[0,1]\nb: w(x)=2 @[2,3]\nc: r(x)=1 @[4,5]\nd: r(x)=2 @[6,7]";
+    let causal = level("causal");
+    assert!(accepts(apart, &causal, 0, &holds(&[0, 2, 1, 3], &[])));
+    assert!(!accepts(apart, &causal, 0, &violated(&[0, 1, 2, 3])));
+    let in_time =
+        level("order = session | reads_from | real_time, visible = (session | reads_from | real_time)+");
+    assert!(accepts(apart, &in_time, 0, &violated(&[0, 1, 2, 3])));
+}
+
+/// The rows of one range were read at once.
+#[test]
+fn rows_of_one_range_are_not_before_one_another() {
+    let range = "init *=0\nkeys 1 2\na: w(1)=1 w(2)=1\nb: r[1..2]={1=1 2=0}";
+    let committed = level("read-committed");
+    assert!(accepts(range, &committed, 0, &holds(&[0, 1], &[])));
+    assert!(!accepts(range, &committed, 0, &violated(&[0, 1])));
+    let by_keys = "init *=0\na: w(1)=1 w(2)=1\nb: r(1)=1 r(2)=0";
+    assert!(accepts(by_keys, &committed, 0, &violated(&[0, 1])));
+}
+
+/// Two keys that no transaction read do not make their writers conflict, whichever of them has the lower number.
+#[test]
+fn writers_of_different_keys_do_not_conflict() {
+    let parallel = level("parallel-si");
+    for (first, second) in [("p", "q"), ("q", "p")] {
+        let fork = format!(
+            "init p=0 q=0 x=0 y=0\na: w({first})=1 w(x)=1\nb: w({second})=1 w(y)=1\nc: r(x)=1 r(y)=0\nd: r(x)=0 r(y)=1"
+        );
+        assert!(accepts(&fork, &parallel, 0, &holds(&[0, 2, 1, 3], &[])), "{fork}");
+        assert!(!accepts(&fork, &parallel, 0, &violated(&[0, 1, 2, 3])), "{fork}");
+    }
+    let conflict = "a: w(p)=1 w(x)=1\nb: w(p)=2 w(y)=1\nc: r(x)=1 r(y)=0\nd: r(x)=0 r(y)=1";
+    assert!(accepts(conflict, &parallel, 0, &violated(&[0, 1, 2, 3])));
 }

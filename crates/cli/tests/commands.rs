@@ -246,8 +246,8 @@ fn the_clock_skew_that_a_certificate_assumes_is_told_and_can_be_refused() {
 
 #[test]
 fn the_clock_skew_of_a_certificate_for_a_text_is_told_and_can_be_refused() {
-    let strict = "level mine : order = session | reads_from | real_time, visible = before\n";
-    let folder = Folder::with(&[("h.txt", "a: w(x)=1 @[0,1]\nb: r(x)=0 @[3,4]\n"), ("mine.iso", strict)]);
+    let mine = "level mine : order = session | reads_from | real_time, visible = (session | reads_from | real_time)+\n";
+    let folder = Folder::with(&[("h.txt", "a: w(x)=1 @[0,1]\nb: r(x)=0 @[3,4]\n"), ("mine.iso", mine)]);
     assert!(folder.run("check h.txt --level mine.iso").ends_with("--- exit 1\n"));
     folder.run("check h.txt --level mine.iso --clock-skew 1s --certificate c.json");
     let told = folder.run("certify h.txt c.json --level mine.iso");
@@ -262,6 +262,9 @@ fn the_clock_skew_of_a_certificate_for_a_text_is_told_and_can_be_refused() {
     );
     let json = folder.run("certify h.txt c.json --level mine.iso --json");
     assert!(json.contains("\"clock_skew\": 1000000000"), "{json}");
+    folder.run("check h.txt --level strict-serializable --certificate s.json");
+    let other = folder.run("certify h.txt s.json --level mine.iso");
+    assert!(other.contains("about strict-serializable, which isoscope ships: name that level"), "{other}");
 }
 
 #[test]

@@ -64,7 +64,8 @@ pub(crate) fn repair(
 ) -> Result<(Vec<u32>, usize), Limit> {
     let mut repair = Repair::new(steps, order, seed, effort.coldness);
     let mut patience = Patience::new(limit);
-    let mut best = (repair.order(), repair.wrong.len());
+    // Labels are copied, and not sorted: an order of 100,000 transactions gets better some thirty times.
+    let mut best = (repair.label.clone(), repair.wrong.len());
     let mut since_best = 0;
     for step in 0..effort.steps {
         if repair.wrong.is_empty() || since_best > effort.patience {
@@ -78,14 +79,22 @@ pub(crate) fn repair(
         repair.step();
         // Orders that are only a little better are not worth copying.
         if repair.wrong.len() < best.1 - best.1 / 16 {
-            best = (repair.order(), repair.wrong.len());
+            best.0.copy_from_slice(&repair.label);
+            best.1 = repair.wrong.len();
             since_best = 0;
         }
     }
     if repair.wrong.len() < best.1 {
-        best = (repair.order(), repair.wrong.len());
+        best = (std::mem::take(&mut repair.label), repair.wrong.len());
     }
-    Ok(best)
+    Ok((in_order(&best.0), best.1))
+}
+
+/// The transactions by their labels.
+fn in_order(labels: &[u64]) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..labels.len() as u32).collect();
+    order.sort_unstable_by_key(|&step| labels[step as usize]);
+    order
 }
 
 /// An access of a key, at a place in the order.
@@ -153,13 +162,6 @@ impl<'s> Repair<'s> {
             repair.put(step);
         }
         repair
-    }
-
-    /// The transactions in their order.
-    fn order(&self) -> Vec<u32> {
-        let mut order: Vec<u32> = (0..self.steps.len() as u32).collect();
-        order.sort_unstable_by_key(|&step| self.label[step as usize]);
-        order
     }
 
     /// Takes a wrong read, and moves a transaction that may mend it.
@@ -375,7 +377,7 @@ impl<'s> Repair<'s> {
 
     /// Gives labels anew, with room between them.
     fn give_labels(&mut self) {
-        for (place, step) in self.order().into_iter().enumerate() {
+        for (place, step) in in_order(&self.label).into_iter().enumerate() {
             self.label[step as usize] = (place as u64 + 1) * SPACING;
         }
         let (steps, label) = (self.steps, &self.label);

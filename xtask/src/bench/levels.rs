@@ -168,7 +168,15 @@ impl Bench {
     fn beside_reading(&self, source: Source, level: &str, name: &str, aim: &str) -> Done {
         let Some(file) = self.text_of(source)? else { return Ok(()) };
         let mut check = Command::new(&self.isoscope);
-        check.arg("check").arg(&file).args(["--level", level, "--time-limit", "120s", "-q"]);
+        check.arg("check").arg(&file).args([
+            "--level",
+            level,
+            "--threads",
+            "1",
+            "--time-limit",
+            "120s",
+            "-q",
+        ]);
         let (code, check_ms, peak) = self.processor(&check)?;
         let mut stats = Command::new(&self.isoscope);
         stats.arg("stats").arg(&file);

@@ -89,6 +89,14 @@ fn refuse_unexpected(arguments: &Arguments, level: &Level) -> Result<(), Failure
         Err(Failure::new(format!("{file}: expected a certificate {expected}, found one {is_about}")))
     };
     if let Some(name) = &arguments.level {
+        if level_files::is_file_name(name) {
+            return Err(Failure::new(format!(
+                "{}: the certificate is about {}, which isoscope ships: name that level with --level, not {}",
+                arguments.certificate.display(),
+                name_of(level),
+                visible(name)
+            )));
+        }
         let expected = level_files::find(name)?;
         let Some(engine) = expected.engine() else {
             return Err(Failure::new(format!("{} has no certificates", expected.name())));
