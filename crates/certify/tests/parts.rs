@@ -13,7 +13,7 @@ use isoscope_certify::text::plan::{Part, Plan};
 use spec::{Base, Rel, Spec};
 
 /// What an order contains and what is visible, each for one kind of part or more.
-const TEXTS: [(&str, &str); 33] = [
+const TEXTS: [(&str, &str); 36] = [
     ("session", "session+"),
     ("session | reads_from", "session"),
     ("session | reads_from", "reads_from"),
@@ -47,6 +47,9 @@ const TEXTS: [(&str, &str); 33] = [
     ("session | reads_from", "conflict"),
     ("session | reads_from", "(session ; ~reads_from) & before"),
     ("none", "(session | reads_from)+"),
+    ("session | reads_from | real_time", "real_time ; session"),
+    ("session | reads_from", "conflict ; conflict"),
+    ("session | reads_from", "conflict ; session"),
 ];
 
 struct Random(u64);
@@ -319,7 +322,7 @@ fn a_text_is_evaluated_by_the_technique_for_its_kind() {
         let plan = Plan::of(&Spec::parse("own", &text).unwrap().levels[0]).unwrap();
         let is_matrix = plan.parts.iter().any(|part| matches!(part, Part::Matrix(_)));
         let inside_of_no_order = *order == "reads_from" && *visible == "session ; reads_from";
-        assert_eq!(is_matrix, place >= TEXTS.len() - 3 || inside_of_no_order, "{visible}");
+        assert_eq!(is_matrix, place >= TEXTS.len() - 6 || inside_of_no_order, "{visible}");
     }
 }
 
