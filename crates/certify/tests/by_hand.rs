@@ -559,3 +559,13 @@ fn the_keys_of_a_derivation_are_keys_of_the_history_ascending() {
         assert!(flaw.to_string().contains("its keys are no keys of the history, ascending"), "{flaw}");
     }
 }
+
+/// A range names no key by itself, and yet every writer of its keys is a possible source.
+#[test]
+fn a_row_of_a_range_has_the_sources_of_its_key() {
+    let ranged = history("init *=0\nkeys 1\na: w(1)=5\nb: r[1..1]={1=5}");
+    let read = ReadId { op: OpId(1), key: Some(KeyId(0)) };
+    let steps = vec![Step { clause: Vec::new(), rule: Rule::Sources(read) }];
+    check(&ranged, &Level::SERIALIZABLE, &Certificate::Violated { steps, keys: None }).unwrap_err();
+    passes(&ranged, Level::SERIALIZABLE, &holds("t0 t1", ""));
+}

@@ -157,3 +157,17 @@ fn that_no_order_explains_a_history_is_not_accepted_where_one_does() {
         check(&history(text), &level, &no_order).unwrap();
     }
 }
+
+#[test]
+fn what_another_transaction_is_about_to_write_is_not_read() {
+    let text = "a: w(x)=1\nb: r(x)=1";
+    only_at(Level::SNAPSHOT_ISOLATION, text, &["b0 c0 b1 c1"], &["b0 b1 c0 c1", "b1 b0 c0 c1"]);
+}
+
+#[test]
+fn every_row_begins_with_its_own_initial_value() {
+    let initial = "init 1={\"v\": 1} 2={\"v\": 5}\n";
+    only(&format!("{initial}a: p(v >= 3)={{2={{\"v\": 5}}}}"), &["0"], &[]);
+    only(&format!("{initial}a: p(v >= 3)={{}}"), &[], &["0"]);
+    only(&format!("{initial}a: p(v <= 3)={{1={{\"v\": 1}} 2={{\"v\": 1}}}}"), &[], &["0"]);
+}
