@@ -480,6 +480,8 @@ fn writers_of_different_keys_do_not_conflict() {
         assert!(accepts(&fork, &parallel, 0, &holds(&[0, 2, 1, 3], &[])), "{fork}");
         assert!(!accepts(&fork, &parallel, 0, &violated(&[0, 1, 2, 3])), "{fork}");
     }
+    let descending = "init p=0 q=0 r=0 x=0 y=0\na: w(r)=1 w(x)=1\nb: w(q)=1 w(y)=1\nc: r(x)=1 r(y)=0\nd: r(x)=0 r(y)=1\ne: w(p)=1";
+    assert!(!accepts(descending, &parallel, 0, &violated(&[0, 1, 2, 3, 4])));
     let conflict = "a: w(p)=1 w(x)=1\nb: w(p)=2 w(y)=1\nc: r(x)=1 r(y)=0\nd: r(x)=0 r(y)=1";
     assert!(accepts(conflict, &parallel, 0, &violated(&[0, 1, 2, 3])));
 }
