@@ -171,3 +171,22 @@ fn every_row_begins_with_its_own_initial_value() {
     only(&format!("{initial}a: p(v >= 3)={{}}"), &[], &["0"]);
     only(&format!("{initial}a: p(v <= 3)={{1={{\"v\": 1}} 2={{\"v\": 1}}}}"), &[], &["0"]);
 }
+
+/// Rows of integers are kept as columns; these are at its limits.
+#[test]
+fn rows_that_are_nearly_rows_of_integers_are_kept_whole() {
+    let row = "init *=nil 1={\"v\": 1}\n";
+    let after = |change: &str, read: &str| format!("{row}a: pw(true)={change}\nb: r(1)={read}");
+    only(&after("{\"+\": 1}", "nil"), &["0 1"], &["1 0"]);
+    only(&after("{\"+\": 1}", "{\"v\": 1, \"+\": 1}"), &[], &["0 1", "1 0"]);
+    only(&after("{}", "{\"v\": 1}"), &["0 1", "1 0"], &[]);
+    let least = "{\"v\": -9223372036854775808}";
+    only(&after(least, least), &["0 1"], &["1 0"]);
+    only(&after(least, "{}"), &[], &["0 1", "1 0"]);
+    for written in ["{}", "{1: 5}", "{\"v\": 1, 1: 5}", "{\"v\": \"text\", \"w\": 2}"] {
+        let found = |rows: &str| format!("init *=nil\na: w(1)={written}\nb: p(true)={rows}");
+        only(&found(&format!("{{1={written}}}")), &["0 1"], &["1 0"]);
+        only(&found("{}"), &["1 0"], &["0 1"]);
+        only(&found("{1={\"v\": 1}}"), &[], &["0 1", "1 0"]);
+    }
+}
