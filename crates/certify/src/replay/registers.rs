@@ -2,7 +2,8 @@
 //!
 //! A read sees what its own transaction wrote to the key last or, if it wrote nothing, what the key holds at the begin.
 //! Nothing else has to be known, so a key takes eight bytes and an operation touches one of them. The store that knows
-//! versions, lists and ranges takes ten times as much, and a million transactions took three times as long with it.
+//! versions, lists and ranges keeps several times as much of each key, in two tables: checking HD-10k took 22.2 million
+//! instructions with it, and takes 11.9 million with this one (callgrind, release build).
 //!
 //! Only an order that explains the history counts. Any other one, and any history of another kind, is left to the other
 //! stores, which say what is wrong.
@@ -55,8 +56,8 @@ impl<'h> Registers<'h> {
     /// Whether all reads of a transaction see what they saw.
     fn begin(&mut self, txn: TxnId) -> bool {
         self.own.clear();
-        let ops = self.history.ops(txn);
-        self.history.op_range(txn).len() <= LONGEST_TXN && { ops }.all(|(_, op)| self.run(&op))
+        let mut ops = self.history.ops(txn);
+        self.history.op_range(txn).len() <= LONGEST_TXN && ops.all(|(_, op)| self.run(&op))
     }
 
     /// Whether an operation is of a kind that is known here and, if it is a read, sees what it saw.
