@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
@@ -169,9 +170,10 @@ impl ReadingArguments {
     }
 }
 
-/// How many threads can run at the same time.
+/// How many threads can run at the same time. The system is asked once: each time takes some twenty calls of the kernel.
 pub fn processors() -> usize {
-    std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
+    static PROCESSORS: OnceLock<usize> = OnceLock::new();
+    *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, NonZeroUsize::get))
 }
 
 /// A format by any of its names.

@@ -58,7 +58,7 @@ struct Budget {
     steps: u64,
 }
 
-const BUDGET: Budget = Budget { operations: 60_000, steps: 300_000 };
+const BUDGET: Budget = Budget { operations: 20_000, steps: 50_000 };
 
 /// The readers from which it is estimated what walking takes.
 const PILOT_READERS: usize = 100;
