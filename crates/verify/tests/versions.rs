@@ -81,6 +81,19 @@ fn one_g_single_among_many_write_skews_has_a_witness_of_two_transactions() {
     }
 }
 
+/// Two readers saw the same list, and one of them appends an element of it only after the read.
+#[test]
+fn an_element_of_its_own_that_a_transaction_read_too_early_is_found_beside_another_reader() {
+    let mut lists = Lists::new();
+    lists.txn(&[], &[(0, 1)]);
+    lists.txn(&[(0, &[2, 1])], &[]);
+    lists.txn(&[(0, &[2, 1])], &[(0, 2)]);
+    let history = lists.finish();
+    for level in [Level::SERIALIZABLE, Level::SNAPSHOT_ISOLATION, Level::SESSION_SERIALIZABLE] {
+        assert!(!decide(&history, &level, Stages::default()).0, "{level:?}");
+    }
+}
+
 #[test]
 fn write_skews_on_lists_are_snapshots() {
     let mut lists = Lists::new();

@@ -38,6 +38,14 @@ impl ListRead {
         }
     }
 
+    /// Whether an element came from outside that the reader itself appends only later.
+    fn has_own_element(&self, history: &History) -> bool {
+        let outside = self.outside(history);
+        let appends = history.ops(self.txn).filter(|(_, op)| op.key() == Some(self.key));
+        let mut elements = appends.filter_map(|(_, op)| op.value_appended());
+        elements.any(|element| outside.contains(&element))
+    }
+
     /// Something that is wrong with it.
     pub(super) fn finding(&self, kind: FindingKind, value: ValueId, other: Option<OpId>) -> Finding {
         Finding { kind, txn: self.txn, read: self.op, key: self.key, value, other }
@@ -78,7 +86,7 @@ impl Index {
         for (place, read) in reads.iter().enumerate() {
             let outside = read.outside(history);
             let is_start = place > 0 && is_told && list.starts_with(outside);
-            if is_start && !has_repeats {
+            if is_start && !has_repeats && !read.has_own_element(history) {
                 continue;
             }
             let made_of = match appends.made_of(self, read) {
