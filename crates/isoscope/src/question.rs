@@ -2,7 +2,9 @@
 //!
 //! A history that satisfies a level satisfies what the level implies, and one that violates a level violates what
 //! implies it. Where validation found something that no strong level allows, the weakest levels are asked first: one
-//! answer then settles almost all. A level that stays undecided still gets the answer that follows from another.
+//! answer then settles almost all. A large history that tells the order of versions, and that the order of its recorded times
+//! does not explain, is asked for read committed first: the levels with sessions are settled together if it is violated. A
+//! level that stays undecided still gets the answer that follows from another.
 //!
 //! No verdict leaves this file before the independent checker accepted its certificate (`decide_level`).
 
@@ -85,6 +87,10 @@ impl Question<'_> {
         let mut is_asked_again = false;
         self.monitor.limit();
         self.ask_as_recorded(&mut engine, first);
+        if self.is_suspect(&engine) {
+            self.ask_weakest_with_sessions(&mut texts, &engine.known(first))?;
+            engine.last_asked = texts.last_asked;
+        }
         loop {
             self.ask_engine(&mut engine, &texts.known(first))?;
             if !is_asked_again && !engine.has_open(self.monitor) {
@@ -155,31 +161,57 @@ impl Question<'_> {
         }
     }
 
+    /// Whether the history probably violates even weak levels: it is large, tells the order of versions, so that each level
+    /// is decided without a search, and the order of its recorded times explains no level.
+    fn is_suspect(&self, engine: &Places<'_>) -> bool {
+        let is_large = self.history.txn_count() >= LARGE && self.history.has_times();
+        let is_unexplained = engine.last_asked.is_none() && engine.empty().next().is_some();
+        is_large
+            && is_unexplained
+            && self.stages.recorded
+            && !self.index().version_order().is_empty()
+            && !self.has_finding()
+    }
+
+    /// Answers for read committed, if it is asked: nearly every level that respects sessions implies it, and a violation
+    /// settles them all.
+    fn ask_weakest_with_sessions(&self, texts: &mut Places<'_>, known: &[&Answer]) -> Result<(), Error> {
+        let place = texts.empty().find(|&place| texts.levels[place] == LevelId::ReadCommitted);
+        place.map_or(Ok(()), |place| self.ask_text(texts, place, known))
+    }
+
     /// Answers for levels that are decided from their texts; `known` are answers for other levels.
     ///
     /// What follows from an answer that is there already is not asked. Causal comes first: whichever way it is answered,
     /// that settles most of the others.
     fn ask_texts(&self, texts: &mut Places<'_>, known: &[&Answer]) -> Result<(), Error> {
-        let mut last = None;
+        texts.last_asked = None;
         let is_causal = |texts: &Places<'_>, place: &usize| texts.levels[*place] == LevelId::Causal;
         loop {
             let causal = texts.empty().find(|place| is_causal(texts, place));
-            let Some(place) = causal.or_else(|| self.toward_the_boundary(texts, last)) else { break };
-            let level = texts.levels[place];
-            let there: Vec<&Answer> = known.iter().copied().chain(texts.answers.iter().flatten()).collect();
-            let answer = match consequence(level, there.iter().copied()) {
-                Some(answer) => answer,
-                None => {
-                    self.monitor.stage(&format!("checking {level}"));
-                    self.monitor.begin();
-                    crate::text::decide(self, level.spec(), level.into(), &there)?
-                }
-            };
-            self.monitor.answered(&answer);
-            last = Some(answer.decision);
-            texts.answers[place] = Some(answer);
+            let next = causal.or_else(|| self.toward_the_boundary(texts, texts.last_asked));
+            let Some(place) = next else { break };
+            self.ask_text(texts, place, known)?;
         }
         texts.settle(known);
+        Ok(())
+    }
+
+    /// Answers for the level at one place, from its text; `known` are answers for other levels.
+    fn ask_text(&self, texts: &mut Places<'_>, place: usize, known: &[&Answer]) -> Result<(), Error> {
+        let level = texts.levels[place];
+        let there: Vec<&Answer> = known.iter().copied().chain(texts.answers.iter().flatten()).collect();
+        let answer = match consequence(level, there.iter().copied()) {
+            Some(answer) => answer,
+            None => {
+                self.monitor.stage(&format!("checking {level}"));
+                self.monitor.begin();
+                crate::text::decide(self, level.spec(), level.into(), &there)?
+            }
+        };
+        self.monitor.answered(&answer);
+        texts.last_asked = Some(answer.decision);
+        texts.answers[place] = Some(answer);
         Ok(())
     }
 
@@ -203,10 +235,13 @@ impl Question<'_> {
     /// histories have an argument of its own for each level.
     fn toward_the_boundary(&self, places: &Places<'_>, last: Option<Decision>) -> Option<usize> {
         let may_be_told = last == Some(Decision::Violated) && self.history.txn_count() >= LARGE;
-        match may_be_told && !self.index().version_order().is_empty() {
-            true => places.empty().next_back(),
-            false => places.empty().next(),
+        if !may_be_told || self.index().version_order().is_empty() {
+            return places.empty().next();
         }
+        // Without findings every read returned what was written, so read uncommitted holds, and it follows from any other
+        // level that does.
+        let is_open = |place: &usize| places.levels[*place] != LevelId::ReadUncommitted || self.has_finding();
+        places.empty().rfind(is_open).or_else(|| places.empty().next())
     }
 
     /// Asks levels again that were undecided for want of an engine, now that other levels have orders to try: so the
