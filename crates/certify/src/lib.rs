@@ -29,10 +29,11 @@ mod times;
 mod write;
 
 pub use certificate::{Atom, Certificate, Lit, Node, ReadId, Rule, Source, Step, StepId};
-pub use check::check;
+pub use check::{check, check_on};
 pub use fingerprint::Fingerprint;
 pub use flaw::{Flaw, Place};
 pub use level::{Core, Level, RealTime};
 pub use orders::try_orders;
 pub use read::{Document, Error, read};
+pub use replay::PieceReplay;
 pub use write::write;

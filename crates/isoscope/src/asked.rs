@@ -85,6 +85,11 @@ impl Asked {
         self.shipped.len() + self.own.len() + usize::from(self.recorded) == 1
     }
 
+    /// The shipped level, if it is exactly one level and that one is shipped.
+    pub fn only_shipped(&self) -> Option<LevelId> {
+        self.shipped.first().copied().filter(|_| self.is_one())
+    }
+
     /// The text of the level, if it is exactly one.
     pub fn only_text(&self) -> Option<&spec::Level> {
         match (&self.shipped[..], &self.own[..]) {

@@ -64,6 +64,7 @@ mod monitor;
 mod obstacle;
 mod question;
 mod reasons;
+mod recording;
 mod rewrite;
 mod skew;
 mod text;
@@ -96,6 +97,7 @@ pub use monitor::{Monitor, Unlimited};
 pub use order::parallel::with_threads;
 #[cfg(feature = "record")]
 pub use record;
+pub use recording::{Recording, RecordingAnswer};
 pub use rewrite::{single_operations, without_internal_reads};
 pub use skew::SkewReport;
 pub use spec;

@@ -104,7 +104,7 @@ impl Limits {
     }
 
     /// The memory limit, or what replaces it if none was given.
-    fn most_memory(&self) -> Option<u64> {
+    pub fn most_memory(&self) -> Option<u64> {
         self.memory.or(self.ceiling)
     }
 

@@ -53,7 +53,7 @@ use crate::limits::Limits;
 use collected::Collected;
 
 /// Gives what was read of the recording so far once more.
-pub type ReadAgain = Arc<dyn Fn() -> std::io::Result<Box<dyn Read>> + Send + Sync>;
+pub type ReadAgain = Arc<dyn Fn() -> std::io::Result<Box<dyn Read + Send>> + Send + Sync>;
 
 /// Follows a recording at one level.
 #[derive(Clone)]

@@ -32,7 +32,7 @@ mod windows;
 mod writers;
 
 pub use options::{Limit, Options, Stages};
-pub use recorded::explain_as_recorded;
+pub use recorded::{RecordedRun, explain_as_recorded};
 pub use stats::Stats;
 
 use certify::{Certificate, Core, Level};

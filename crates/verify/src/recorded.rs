@@ -15,14 +15,17 @@
 //! and the checker's: O(operations + transactions log transactions), 56 bytes for each key and 50 for each event.
 
 mod access;
+mod pieces;
 mod run;
 
 use certify::{Certificate, Level, Node};
-use history::{History, Outcome, TxnId};
+use history::{History, KeyId, Outcome, TxnId, TxnTimes};
+use order::parallel::join_if;
 
 use crate::hints;
 use crate::options::{Limit, Patience};
-use run::Run;
+pub use pieces::RecordedRun;
+use run::{NONE, Run};
 
 /// An order that explains a history of reads and writes of single keys, as far as its times lead to one. The checker
 /// has to say whether it does.
@@ -35,9 +38,12 @@ pub fn explain_as_recorded(
     if !history.has_times() || is_of_another_kind || has_long_txns(history) {
         return None;
     }
+    const LARGE: usize = 50_000;
+    let is_large = history.txn_count() >= LARGE;
     let run = |events_per_txn: u32| {
-        let mut run = Run::new(history, events_per_txn);
-        run_by_time(&mut run, &moments(history, events_per_txn), &mut Patience::new(limit))?;
+        let (mut run, moments) =
+            join_if(is_large, || whole(history, events_per_txn), || moments(history, events_per_txn));
+        run_by_time(&mut run, &moments, &mut Patience::new(limit))?;
         Some(run.finish())
     };
     match level.events_per_txn() {
@@ -54,6 +60,7 @@ fn has_long_txns(history: &History) -> bool {
 }
 
 /// The events in the order in which they can have begun, and those that ended in the order of their ends.
+#[derive(Default)]
 struct Moments {
     opens: Vec<(i64, Node)>,
     closes: Vec<(i64, Node)>,
@@ -64,7 +71,7 @@ fn moments(history: &History, events_per_txn: u32) -> Moments {
     let room = live * events_per_txn as usize;
     let mut moments = Moments { opens: Vec::with_capacity(room), closes: Vec::with_capacity(room) };
     for txn in history.txns().filter(|&txn| history.outcome(txn) != Outcome::Aborted) {
-        moments.add(history, txn, events_per_txn);
+        moments.add(&history.times(txn), history.outcome(txn), txn, events_per_txn);
     }
     // Sessions come one after the other and run forwards, so these sorts merge as many runs as there are sessions.
     moments.opens.sort_by_key(|&(time, _)| time);
@@ -75,11 +82,10 @@ fn moments(history: &History, events_per_txn: u32) -> Moments {
 impl Moments {
     /// The times between which the events of a transaction happened. The commit of a transaction of unknown outcome has
     /// no end.
-    fn add(&mut self, history: &History, txn: TxnId, events_per_txn: u32) {
-        let times = history.times(txn);
+    fn add(&mut self, times: &TxnTimes, outcome: Outcome, txn: TxnId, events_per_txn: u32) {
         let start = times.begin_request.unwrap_or(i64::MIN);
         let end = times.commit_response.unwrap_or(i64::MAX);
-        let is_committed = history.outcome(txn) == Outcome::Committed;
+        let is_committed = outcome == Outcome::Committed;
         let commit = Node::commit(txn, events_per_txn);
         if events_per_txn == 2 {
             let begin = Node::begin(txn, events_per_txn);
@@ -97,7 +103,7 @@ impl Moments {
 
 /// Opens and closes events in the order of time. Of two moments at the same time the end comes first, so that events of
 /// one session stay in their order.
-fn run_by_time(run: &mut Run<'_>, moments: &Moments, patience: &mut Patience<'_>) -> Option<()> {
+fn run_by_time(run: &mut Run<&History>, moments: &Moments, patience: &mut Patience<'_>) -> Option<()> {
     let mut opens = moments.opens.iter().peekable();
     for &(end, closing) in &moments.closes {
         while let Some(&(_, opening)) = opens.next_if(|&&(start, _)| start < end) {
@@ -108,6 +114,26 @@ fn run_by_time(run: &mut Run<'_>, moments: &Moments, patience: &mut Patience<'_>
         run.close(closing).then_some(())?;
     }
     Some(())
+}
+
+/// A run with all keys and transactions of a history.
+fn whole(history: &History, events_per_txn: u32) -> Run<&History> {
+    let mut run = Run::new(history, events_per_txn);
+    run.reserve(history.txn_count(), history.keys().len());
+    for key in (0..history.keys().len()).map(KeyId::from_index) {
+        run.add_key(history.initial().value_of(key));
+    }
+    for session in history.sessions() {
+        // Looking back at each use would be quadratic in a session of unknown outcomes.
+        let mut last = NONE;
+        for txn in history.session_txns(session) {
+            run.add_txn(last, history.op_range(txn).len());
+            if history.outcome(txn) == Outcome::Committed {
+                last = txn.0;
+            }
+        }
+    }
+    run
 }
 
 #[cfg(test)]

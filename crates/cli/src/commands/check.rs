@@ -1,5 +1,8 @@
 //! `isoscope check`: reads, asks, explains, reports.
 
+mod estimate;
+mod pieces;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, OnceLock};
@@ -347,6 +350,10 @@ impl Question<'_> {
         }
         let asked = self.asked.get_or_init(|| asked);
         self.monitor.level_count.store(asked.names().len(), Ordering::Relaxed);
+        if let Some(report) = pieces::answer(self, asked) {
+            return Ok((report, Vec::new()));
+        }
+        estimate::refuse_too_large(self)?;
         let threads = self.arguments.threads();
         let limits = self.monitor.limits;
         let options = ReadOptions { threads, ..self.input.reading.options(limits.memory()) };

@@ -104,7 +104,7 @@ impl Arguments {
             true => watcher,
             false => {
                 let path = self.recording.clone();
-                watcher.read_again(Arc::new(move || Ok(Box::new(File::open(&path)?) as Box<dyn Read>)))
+                watcher.read_again(Arc::new(move || Ok(Box::new(File::open(&path)?) as Box<dyn Read + Send>)))
             }
         }
     }

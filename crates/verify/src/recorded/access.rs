@@ -1,6 +1,6 @@
 //! What an event reads from outside of its transaction, and what it writes.
 
-use history::{History, KeyId, Op, OpId, TxnId, ValueId};
+use history::{History, KeyId, Op, OpId, Outcome, TxnId, ValueId};
 
 use super::run::NONE;
 
@@ -43,7 +43,33 @@ impl Write {
     }
 }
 
+/// Where the events take their operations from.
+pub(super) trait Txns {
+    /// Whether transactions that ran may be gone.
+    const FORGETS: bool;
+
+    /// Fills a slot with the reads of a transaction, its writes, or both.
+    fn decode(&self, txn: TxnId, reads: bool, writes: bool, slot: &mut Slot);
+
+    /// The transactions of unknown outcome.
+    fn unknown(&self) -> Vec<TxnId>;
+}
+
+impl Txns for &History {
+    const FORGETS: bool = false;
+
+    #[inline]
+    fn decode(&self, txn: TxnId, reads: bool, writes: bool, slot: &mut Slot) {
+        decode(self, txn, reads, writes, slot);
+    }
+
+    fn unknown(&self) -> Vec<TxnId> {
+        self.txns().filter(|&txn| self.outcome(txn) == Outcome::Unknown).collect()
+    }
+}
+
 /// The reads and writes of an open event.
+#[derive(Clone)]
 pub(super) struct Slot {
     /// `NONE` if the slot is free.
     pub event: u32,
@@ -69,7 +95,7 @@ impl Slot {
 }
 
 /// Fills a slot with the reads of a transaction, its writes, or both.
-pub(super) fn decode(history: &History, txn: TxnId, reads: bool, writes: bool, slot: &mut Slot) {
+fn decode(history: &History, txn: TxnId, reads: bool, writes: bool, slot: &mut Slot) {
     slot.reads.clear();
     slot.writes.clear();
     for (id, op) in history.ops(txn) {

@@ -4,9 +4,10 @@
 //! history for each question took three times as many instructions.
 
 use certify::{Certificate, Node};
-use history::{History, KeyId, Outcome, TxnId, ValueId};
+use history::{KeyId, TxnId, ValueId};
+use rustc_hash::FxHashMap;
 
-use super::access::{Expected, Read, Slot, Write, decode};
+use super::access::{Expected, Read, Slot, Txns, Write};
 
 /// No event, no entry.
 pub(super) const NONE: u32 = u32::MAX;
@@ -70,8 +71,8 @@ enum State {
 }
 
 /// Events that run one after the other.
-pub(super) struct Run<'h> {
-    history: &'h History,
+pub(super) struct Run<T> {
+    pub txns: T,
     events_per_txn: u32,
     /// For each transaction the last one before it in its session that committed.
     previous_txn: Vec<u32>,
@@ -82,6 +83,8 @@ pub(super) struct Run<'h> {
     opened_at: Vec<u32>,
     slots: Vec<Slot>,
     free_slots: Vec<u32>,
+    /// Room for the writes of one transaction.
+    scratch: Slot,
     /// The events that ran, in their order; `Node::INITIAL` for one that was moved.
     order: Vec<Node>,
     /// Events that run before the event at a place of the order.
@@ -89,35 +92,83 @@ pub(super) struct Run<'h> {
     reads: Vec<OpenRead>,
     /// Entries of `reads` that can be used again.
     free_reads: Vec<u32>,
+    /// Events that ran and may still move, where transactions are forgotten.
+    movable: FxHashMap<u32, Slot>,
+    /// So many of them are kept until those that cannot move any more are looked for.
+    most_movable: usize,
     /// Steps that may still be taken: a run that looks for events again and again ends.
     steps: usize,
 }
 
-impl<'h> Run<'h> {
-    pub fn new(history: &'h History, events_per_txn: u32) -> Self {
-        let cell = |key| {
-            let initial = history.initial().value_of(KeyId::from_index(key));
-            let (value, length) = initial.map_or((ValueId::NIL.0, NONE), |value| (value.0, 0));
-            let now = Version { value, length, by: NONE, at: 0, read_at: 0 };
-            Cell { now, before: now, writer: NONE, reads: NONE }
-        };
-        let events = history.txn_count() * events_per_txn as usize;
+/// So many events that may still move are always kept.
+const FEW_MOVABLE: usize = 1 << 12;
+
+impl<T: Txns> Run<T> {
+    /// Runs no event yet. Keys and transactions are added with [`Run::add_key`] and [`Run::add_txn`].
+    pub fn new(txns: T, events_per_txn: u32) -> Self {
         Self {
-            history,
+            txns,
             events_per_txn,
-            previous_txn: previous_txns(history),
-            cells: (0..history.keys().len()).map(cell).collect(),
-            states: vec![State::Waiting; events],
-            slot_of: vec![NONE; events],
-            opened_at: vec![NONE; events],
+            previous_txn: Vec::new(),
+            cells: Vec::new(),
+            states: Vec::new(),
+            slot_of: Vec::new(),
+            opened_at: Vec::new(),
             slots: Vec::new(),
             free_slots: Vec::new(),
-            order: Vec::with_capacity(events + 1),
+            scratch: Slot::default(),
+            order: Vec::new(),
             moved: Vec::new(),
             reads: Vec::new(),
             free_reads: Vec::new(),
-            steps: 32 * (history.op_count() + events) + (1 << 20),
+            movable: FxHashMap::default(),
+            most_movable: FEW_MOVABLE,
+            steps: 1 << 20,
         }
+    }
+
+    /// Makes room for this many transactions and keys.
+    pub fn reserve(&mut self, txns: usize, keys: usize) {
+        let events = txns * self.events_per_txn as usize;
+        self.previous_txn.reserve_exact(txns);
+        self.cells.reserve_exact(keys);
+        self.states.reserve_exact(events);
+        self.slot_of.reserve_exact(events);
+        self.opened_at.reserve_exact(events);
+        self.order.reserve_exact(events + 1);
+    }
+
+    /// How many keys there are.
+    pub fn key_count(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Adds the next key, with what it holds at first if that is known.
+    pub fn add_key(&mut self, initial: Option<ValueId>) {
+        let (value, length) = initial.map_or((ValueId::NIL.0, NONE), |value| (value.0, 0));
+        let now = Version { value, length, by: NONE, at: 0, read_at: 0 };
+        self.cells.push(Cell { now, before: now, writer: NONE, reads: NONE });
+    }
+
+    /// Adds the next transaction, of so many operations; `previous` is the last one before it in its session that
+    /// committed, or `NONE`.
+    pub fn add_txn(&mut self, previous: u32, operations: usize) {
+        self.previous_txn.push(previous);
+        self.steps += 32 * (operations + self.events_per_txn as usize);
+        let events = self.previous_txn.len() * self.events_per_txn as usize;
+        self.states.resize(events, State::Waiting);
+        self.slot_of.resize(events, NONE);
+        self.opened_at.resize(events, NONE);
+    }
+
+    /// Whether all events of a transaction have run, or at least opened if its outcome is unknown.
+    pub fn is_over(&self, txn: TxnId, is_unknown: bool) -> bool {
+        let of_txn = Node::begin(txn, self.events_per_txn).0..=Node::commit(txn, self.events_per_txn).0;
+        of_txn.into_iter().all(|event| match self.states[event as usize] {
+            State::Done => true,
+            State::Open | State::Running => is_unknown,
+            State::Waiting => false,
+        })
     }
 
     /// From now on an event may run.
@@ -134,7 +185,7 @@ impl<'h> Run<'h> {
         self.slot_of[node.0 as usize] = place;
         let mut slot = std::mem::take(&mut self.slots[place as usize]);
         slot.event = node.0;
-        decode(self.history, self.txn_of(node), self.reads(node), self.writes(node), &mut slot);
+        self.txns.decode(self.txn_of(node), self.reads(node), self.writes(node), &mut slot);
         for write in &slot.writes {
             self.cells[write.key.index()].writer = node.0;
         }
@@ -159,10 +210,9 @@ impl<'h> Run<'h> {
         self.order.push(Node::INITIAL);
         self.moved.sort_by_key(|&(place, _)| place);
         let commit_of = |txn| Node::commit(txn, self.events_per_txn).0 as usize;
-        let is_unknown = |txn| self.history.outcome(txn) == Outcome::Unknown;
         let has_run = |txn| self.states[commit_of(txn)] == State::Done;
-        let unknown = self.history.txns().filter(|&txn| is_unknown(txn) && has_run(txn));
-        let committed_unknown: Vec<TxnId> = unknown.collect();
+        let mut committed_unknown = self.txns.unknown();
+        committed_unknown.retain(|&txn| has_run(txn));
         let keeps = |node: &Node| *node != Node::INITIAL && has_run(self.txn_of(*node));
         let mut order = Vec::with_capacity(self.order.len());
         let mut moved = self.moved.iter().peekable();
@@ -234,13 +284,15 @@ impl<'h> Run<'h> {
             return true;
         }
         let txn = self.txn_of(node);
-        for (_, op) in self.history.ops(txn) {
-            let Some(write) = Write::of(&op) else { continue };
+        let mut slot = std::mem::take(&mut self.scratch);
+        self.txns.decode(txn, false, true, &mut slot);
+        for write in &slot.writes {
             let writer = self.cells[write.key.index()].writer;
             if writer != NONE && self.txn_of(Node(writer)) != txn {
                 self.force(Node(writer), depth + 1);
             }
         }
+        self.scratch = slot;
         true
     }
 
@@ -270,8 +322,7 @@ impl<'h> Run<'h> {
         }
         let is_moved = self.order[now.at as usize] != event;
         let is_too_late = self.opened_at[event.0 as usize] > before.at;
-        let mut slot = Slot::default();
-        decode(self.history, self.txn_of(event), self.reads(event), true, &mut slot);
+        let Some(slot) = self.slot_of_done(event) else { return false };
         if is_moved || is_too_late || !self.may_move(&slot, event, read.key, now.at, before.at) {
             return false;
         }
@@ -286,6 +337,39 @@ impl<'h> Run<'h> {
             }
         }
         true
+    }
+
+    /// The reads and writes of an event that ran.
+    fn slot_of_done(&self, event: Node) -> Option<Slot> {
+        if T::FORGETS {
+            return self.movable.get(&event.0).cloned();
+        }
+        let mut slot = Slot::default();
+        self.txns.decode(self.txn_of(event), self.reads(event), true, &mut slot);
+        Some(slot)
+    }
+
+    /// Whether a version of a key may move before the one that it replaced: their events were open at the same time.
+    fn may_version_move(&self, event: u32, replaced: &Version) -> bool {
+        replaced.by != NONE && replaced.by != event && replaced.at >= self.opened_at[event as usize]
+    }
+
+    /// Keeps what an event read and wrote, which may still have to move, and now and then forgets those that need not.
+    fn keep_movable(&mut self, slot: Slot) {
+        self.movable.insert(slot.event, slot);
+        if self.movable.len() <= self.most_movable {
+            return;
+        }
+        let mut movable = std::mem::take(&mut self.movable);
+        movable.retain(|&event, slot| {
+            let may_move = |write: &Write| {
+                let cell = &self.cells[write.key.index()];
+                cell.now.by == event && self.may_version_move(event, &cell.before)
+            };
+            slot.writes.iter().any(may_move)
+        });
+        self.most_movable = FEW_MOVABLE.max(2 * movable.len());
+        self.movable = movable;
     }
 
     /// Whether no event between two places is known to have read or written the keys of an event that moves from the later
@@ -390,9 +474,16 @@ impl<'h> Run<'h> {
         self.states[node.0 as usize] = State::Done;
         let at = self.order.len() as u32;
         self.order.push(node);
-        let slot = self.slot_of[node.0 as usize];
-        self.free_slots.push(slot);
-        let slot = &mut self.slots[slot as usize];
+        let place = self.slot_of[node.0 as usize];
+        self.free_slots.push(place);
+        if T::FORGETS {
+            let slot = &self.slots[place as usize];
+            let replaces = |write: &Write| self.may_version_move(node.0, &self.cells[write.key.index()].now);
+            if slot.writes.iter().any(replaces) {
+                self.keep_movable(slot.clone());
+            }
+        }
+        let slot = &mut self.slots[place as usize];
         slot.event = NONE;
         for Read { key, expected } in &slot.reads {
             let now = &mut self.cells[key.index()].now;
@@ -415,20 +506,4 @@ impl<'h> Run<'h> {
             }
         }
     }
-}
-
-/// For each transaction the last one before it in its session that committed. Looking back at each use would be quadratic
-/// in a session of unknown outcomes.
-fn previous_txns(history: &History) -> Vec<u32> {
-    let mut previous = vec![NONE; history.txn_count()];
-    for session in history.sessions() {
-        let mut last = NONE;
-        for txn in history.session_txns(session) {
-            previous[txn.index()] = last;
-            if history.outcome(txn) == Outcome::Committed {
-                last = txn.0;
-            }
-        }
-    }
-    previous
 }
