@@ -94,7 +94,8 @@ impl Recording<'_> {
         self.monitor.stage(&format!("checking {}", self.level));
         let replayed = self.replay(&own).or_else(|| self.replay(&instead?))?;
         let (outline, seen) = replayed;
-        let chances = seen.slices.estimate(seen.summary.committed).filter(|found| found.read_conflicts > 0)?;
+        let chances =
+            seen.slices.estimate(seen.summary.committed).filter(|found| found.read_conflicts > 0)?;
         let summary = seen.summary(&outline);
         let skew = skew_report(&own, &outline);
         let answer = Answer::plain(self.level.into(), Decision::Holds, started.elapsed());

@@ -152,7 +152,10 @@ impl<'o> PieceReplay<'o> {
             return Err(Flaw::new(Place::Whole, "the pieces of the recording do not follow one another"));
         }
         if history.has_versions() || history.has_ranges() || history.has_predicates() {
-            return Err(Flaw::new(Place::Whole, "the recording has more than reads and writes of single keys"));
+            return Err(Flaw::new(
+                Place::Whole,
+                "the recording has more than reads and writes of single keys",
+            ));
         }
         match piece.lines.is_empty() {
             true => Ok(()),
@@ -168,7 +171,10 @@ impl<'o> PieceReplay<'o> {
             let initial = piece.history.initial().value_of(KeyId::from_index(local));
             let value = initial.filter(|&value| is_comparable(value));
             let Some(value) = value.filter(|_| key.index() == self.cells.len()) else {
-                return Err(Flaw::new(Place::Whole, "a key of the recording has no initial value to compare"));
+                return Err(Flaw::new(
+                    Place::Whole,
+                    "a key of the recording has no initial value to compare",
+                ));
             };
             self.cells.push(Cell { value, since: 0 });
         }
@@ -282,7 +288,9 @@ impl<'o> PieceReplay<'o> {
         match piece.history.ops(local).all(|(_, op)| self.sees(piece, &op)) {
             true => Ok(()),
             false => {
-                let why = format!("a read of transaction {number} does not see what it saw, or is no read of a key");
+                let why = format!(
+                    "a read of transaction {number} does not see what it saw, or is no read of a key"
+                );
                 Err(self.flaw(why))
             }
         }

@@ -15,8 +15,8 @@ use std::collections::VecDeque;
 use certify::{Certificate, Level};
 use history::{KeyId, Op, Outcome, Piece, TxnId, ValueId};
 
-use super::access::{Expected, Read, Slot, Txns, Write};
 use super::Moments;
+use super::access::{Expected, Read, Slot, Txns, Write};
 use super::run::{NONE, Run};
 
 /// So many pieces are held: a transaction that takes longer than all of them ends the run.

@@ -60,8 +60,9 @@ fn follow(out: PathBuf, levels: &[LevelId], is_over: &AtomicBool) -> Result<Exit
     lines.to_stderr = true;
     let watchers = levels.iter().map(|&level| {
         let path = out.clone();
-        new_watcher(level, Duration::ZERO, None)
-            .read_again(Arc::new(move || Ok(Box::new(std::fs::File::open(&path)?) as Box<dyn std::io::Read + Send>)))
+        new_watcher(level, Duration::ZERO, None).read_again(Arc::new(move || {
+            Ok(Box::new(std::fs::File::open(&path)?) as Box<dyn std::io::Read + Send>)
+        }))
     });
     let pace = Pace {
         interval: Duration::from_millis(500),
