@@ -11,6 +11,7 @@ mod contents;
 mod one_key;
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use history::{Datum, History, InitialDefault, KeyId, Op, OpId, TxnId, ValueId};
 
@@ -40,7 +41,7 @@ impl Content {
 /// A content, or any row that no read returned; the latter is the last of all.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Sight {
-    Known(Content),
+    Known(Rc<Content>),
     Other,
 }
 
@@ -169,7 +170,7 @@ impl RowEffects {
     pub fn content_of(&self, history: &History, value: ValueId, is_dead: bool) -> Option<u32> {
         let datum = history.values().original(value);
         let content = if is_dead { Content::mark(datum) } else { Content::row(datum) };
-        self.number_of.get(&Sight::Known(content)).copied()
+        self.number_of.get(&Sight::Known(Rc::new(content))).copied()
     }
 
     /// Row counts that several effects decide; only where all keys are in scope.

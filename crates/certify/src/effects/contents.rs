@@ -5,6 +5,7 @@
 //! otherwise everything that can be made of what is written (`by_writes`).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use history::{Datum, History, Op, TxnId};
 
@@ -35,12 +36,12 @@ pub(super) fn seen_by_each(key: &OneKey<'_>, scope: &Scope<'_>) -> Option<Seen> 
 fn results(
     key: &OneKey<'_>,
     txn: TxnId,
-    contents: &BTreeSet<Content>,
+    contents: &BTreeSet<Rc<Content>>,
 ) -> Option<Vec<(Sight, Vec<KeyEffect>)>> {
     if !key.is_concerned(txn, contents.iter()) {
         return None;
     }
-    let result = |content: &Content| {
+    let result = |content: &Rc<Content>| {
         let held = Sight::Known(content.clone());
         let outcomes = key.run(txn, &held, &[]);
         (held, outcomes)
@@ -50,16 +51,16 @@ fn results(
 
 /// Everything that is written to the key, and what predicate writes make of that.
 fn by_writes(key: &OneKey<'_>) -> Option<Seen> {
-    let mut written: BTreeSet<Content> =
-        live_ops(key.history).filter_map(|(.., op)| key.left_by(&op)).collect();
-    written.insert(key.initial());
+    let mut written: BTreeSet<Rc<Content>> =
+        live_ops(key.history).filter_map(|(.., op)| key.left_by(&op).map(Rc::new)).collect();
+    written.insert(Rc::new(key.initial()));
     let visible = close(key, written)?;
     let seen = key.by_predicate.iter().filter_map(|&txn| Some((txn, results(key, txn, &visible)?)));
     Some(seen.collect())
 }
 
 /// What predicate writes make of contents, round by round.
-fn close(key: &OneKey<'_>, start: BTreeSet<Content>) -> Option<BTreeSet<Content>> {
+fn close(key: &OneKey<'_>, start: BTreeSet<Rc<Content>>) -> Option<BTreeSet<Rc<Content>>> {
     let concerns = |op: &Op<'_>| match op {
         Op::PredicateWrite(write) => write.keys.as_ref().is_none_or(|keys| keys.contains(&key.key())),
         _ => false,
@@ -68,9 +69,9 @@ fn close(key: &OneKey<'_>, start: BTreeSet<Content>) -> Option<BTreeSet<Content>
     let is_distinguished = writes.len() <= DISTINGUISHED;
     let mut visible = start.clone();
     // The writes that had a part in a content, as far as they are distinguished.
-    let mut known: BTreeSet<(Content, BTreeSet<usize>)> =
+    let mut known: BTreeSet<(Rc<Content>, BTreeSet<usize>)> =
         start.into_iter().map(|content| (content, BTreeSet::new())).collect();
-    let mut round: Vec<(Content, BTreeSet<usize>)> = known.iter().cloned().collect();
+    let mut round: Vec<(Rc<Content>, BTreeSet<usize>)> = known.iter().cloned().collect();
     for _ in 0..writes.len() {
         let mut next = Vec::new();
         for (content, used) in &round {
@@ -97,20 +98,25 @@ fn close(key: &OneKey<'_>, start: BTreeSet<Content>) -> Option<BTreeSet<Content>
 
 /// What reads returned of the key or a write of the key itself left, and one content for all other rows.
 fn by_reads(key: &OneKey<'_>) -> Seen {
-    let mut known: BTreeSet<Content> = key.returned().collect();
+    let mut known: BTreeSet<Rc<Content>> = key.returned().cloned().collect();
     for (.., op) in live_ops(key.history).filter(|(.., op)| op.key() == Some(key.key())) {
-        known.extend(match op {
+        let content = match op {
             Op::Read { value: Some(value), .. } => Some(Content::row(key.history.values().original(value))),
             _ => key.left_by(&op),
-        });
+        };
+        known.extend(content.map(Rc::new));
     }
-    known.extend([key.initial(), Content::row(Datum::Nil)]);
-    let known: Vec<Content> = known.into_iter().collect();
+    known.extend([key.initial(), Content::row(Datum::Nil)].map(Rc::new));
+    let known: Vec<Rc<Content>> = known.into_iter().collect();
     let of_txn = |&txn: &TxnId| Some((txn, results_by_reads(key, txn, &known)?));
     key.by_predicate.iter().filter_map(of_txn).collect()
 }
 
-fn results_by_reads(key: &OneKey<'_>, txn: TxnId, known: &[Content]) -> Option<Vec<(Sight, Vec<KeyEffect>)>> {
+fn results_by_reads(
+    key: &OneKey<'_>,
+    txn: TxnId,
+    known: &[Rc<Content>],
+) -> Option<Vec<(Sight, Vec<KeyEffect>)>> {
     let has_writes = key.history.ops(txn).any(|(_, op)| matches!(op, Op::PredicateWrite(_)));
     if !has_writes && !key.is_concerned(txn, known.iter()) {
         return None;
@@ -118,7 +124,7 @@ fn results_by_reads(key: &OneKey<'_>, txn: TxnId, known: &[Content]) -> Option<V
     let shown = key.shown_first(txn);
     let is_possible = |held: &Sight| match (held, &shown) {
         (_, None) => true,
-        (Sight::Known(content), Some(shown)) => content == shown,
+        (Sight::Known(content), Some(shown)) => content == *shown,
         (Sight::Other, Some(_)) => false,
     };
     let result = |held: Sight| {
@@ -130,7 +136,7 @@ fn results_by_reads(key: &OneKey<'_>, txn: TxnId, known: &[Content]) -> Option<V
 }
 
 /// A row that no read returned is one of the others, also where it is known what a transaction left.
-fn forget_unread(outcome: &mut KeyEffect, known: &[Content]) {
+fn forget_unread(outcome: &mut KeyEffect, known: &[Rc<Content>]) {
     if let Some((held, _)) = &mut outcome.written
         && !matches!(held, Sight::Known(content) if known.contains(content))
     {
@@ -141,7 +147,7 @@ fn forget_unread(outcome: &mut KeyEffect, known: &[Content]) {
 /// A content that can be visible, and what is known of how it came about.
 #[derive(Clone, PartialEq, Eq)]
 struct Version {
-    content: Content,
+    content: Rc<Content>,
     /// The open transactions that had a part in it.
     parts: BTreeSet<TxnId>,
     /// `None` for the initial state.
@@ -154,9 +160,9 @@ struct Open {
     txn: TxnId,
     begin: i64,
     is_tracked: bool,
-    seen: BTreeSet<Content>,
+    seen: BTreeSet<Rc<Content>>,
     /// Contents that it may have seen without overwriting them.
-    kept: BTreeSet<Content>,
+    kept: BTreeSet<Rc<Content>>,
     fits: bool,
 }
 
@@ -164,7 +170,7 @@ struct Open {
 fn by_time(key: &OneKey<'_>, skew: i64) -> Option<Seen> {
     let mut moments = Moments { key, versions: Vec::new(), open: Vec::new(), seen: BTreeMap::new() };
     moments.versions.push(Version {
-        content: key.initial(),
+        content: Rc::new(key.initial()),
         parts: BTreeSet::new(),
         writer: None,
         ended: i64::MIN,
@@ -182,7 +188,8 @@ fn by_time(key: &OneKey<'_>, skew: i64) -> Option<Seen> {
     }
     moments.open.iter().for_each(|open| _ = moments.seen.insert(open.txn, open.seen.clone()));
     let with_predicate = moments.seen.iter().filter(|(txn, _)| by_predicate.contains(txn));
-    let of_txn = |(&txn, contents): (&TxnId, &BTreeSet<Content>)| Some((txn, results(key, txn, contents)?));
+    let of_txn =
+        |(&txn, contents): (&TxnId, &BTreeSet<Rc<Content>>)| Some((txn, results(key, txn, contents)?));
     Some(with_predicate.filter_map(of_txn).collect())
 }
 
@@ -209,7 +216,7 @@ struct Moments<'k, 'h> {
     key: &'k OneKey<'h>,
     versions: Vec<Version>,
     open: Vec<Open>,
-    seen: BTreeMap<TxnId, BTreeSet<Content>>,
+    seen: BTreeMap<TxnId, BTreeSet<Rc<Content>>>,
 }
 
 impl Moments<'_, '_> {
@@ -287,14 +294,14 @@ impl Moments<'_, '_> {
 
 impl OneKey<'_> {
     /// What a predicate write makes of a content, if it matches.
-    fn made_by(&self, op: &Op<'_>, content: &Content) -> Option<Content> {
+    fn made_by(&self, op: &Op<'_>, content: &Content) -> Option<Rc<Content>> {
         let Op::PredicateWrite(write) = op else { return None };
         self.note_step();
-        self.is_match(op, content).then(|| Content::row(write.change.apply(&content.datum)))
+        self.is_match(op, content).then(|| Rc::new(Content::row(write.change.apply(&content.datum))))
     }
 
     /// What a transaction was shown of the key before it can have changed it.
-    fn shown_first(&self, txn: TxnId) -> Option<Content> {
+    fn shown_first(&self, txn: TxnId) -> Option<&Rc<Content>> {
         for (id, op) in self.history.ops(txn) {
             match op {
                 Op::PredicateWrite(_) => return None,

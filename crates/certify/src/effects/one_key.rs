@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use history::{Change, History, KeyId, Op, OpId, PredicateWrite, Row, TxnId, ValueId};
 
@@ -23,15 +24,31 @@ pub(super) struct OneKey<'h> {
     pub history: &'h History,
     /// The transactions with predicates.
     pub by_predicate: Vec<TxnId>,
-    /// The first row that a range or predicate read returned of each key.
-    rows: BTreeMap<(KeyId, OpId), Row>,
+    /// The rows that range and predicate reads returned, by key and operation; the first of each.
+    rows: Vec<(OpId, Row)>,
     key: KeyId,
+    /// Those of the selected key.
+    returned: Vec<Returned>,
     steps: Cell<u64>,
+}
+
+/// What a read of a range or predicate returned of the selected key.
+struct Returned {
+    op: OpId,
+    /// As it was recorded: a row of nil that is there is no content at all.
+    is_dead: bool,
+    content: Rc<Content>,
+}
+
+impl Returned {
+    fn is_held(&self, held: &Content) -> bool {
+        held.is_dead == self.is_dead && held.datum == self.content.datum
+    }
 }
 
 impl<'h> OneKey<'h> {
     pub fn new(history: &'h History) -> Self {
-        let mut rows = BTreeMap::new();
+        let mut rows = Vec::new();
         let mut by_predicate: Vec<TxnId> = Vec::new();
         for (txn, id, op) in live_ops(history) {
             if is_by_predicate(&op) && by_predicate.last() != Some(&txn) {
@@ -42,15 +59,27 @@ impl<'h> OneKey<'h> {
                 Op::PredicateRead(read) => read.rows.as_deref(),
                 _ => None,
             };
-            for row in returned.unwrap_or_default() {
-                rows.entry((row.key, id)).or_insert(*row);
-            }
+            rows.extend(returned.unwrap_or_default().iter().map(|&row| (id, row)));
         }
-        Self { history, by_predicate, rows, key: KeyId::from_index(0), steps: Cell::new(0) }
+        rows.sort_by_key(|(op, row)| (row.key, *op));
+        rows.dedup_by_key(|(op, row)| (row.key, *op));
+        let (key, returned) = (KeyId::from_index(0), Vec::new());
+        Self { history, by_predicate, rows, key, returned, steps: Cell::new(0) }
     }
 
     pub fn select(&mut self, key: KeyId) {
         self.key = key;
+        let first = self.rows.partition_point(|(_, row)| row.key < key);
+        let of_key = self.rows[first..].iter().take_while(|(_, row)| row.key == key);
+        // Most rows were returned several times.
+        let mut known: BTreeMap<(ValueId, bool), Rc<Content>> = BTreeMap::new();
+        let mut content = |row: &Row| {
+            let known = known.entry((row.value, row.is_dead));
+            Rc::clone(known.or_insert_with(|| Rc::new(content(self.history, row))))
+        };
+        let returned =
+            |(op, row): &(OpId, Row)| Returned { op: *op, is_dead: row.is_dead, content: content(row) };
+        self.returned = of_key.map(returned).collect();
     }
 
     pub fn key(&self) -> KeyId {
@@ -72,14 +101,18 @@ impl<'h> OneKey<'h> {
     }
 
     /// What reads of ranges and predicates returned of the key.
-    pub fn returned(&self) -> impl Iterator<Item = Content> {
-        let rows = self.rows.range((self.key, OpId(0))..=(self.key, OpId(u32::MAX)));
-        rows.map(|(_, row)| self.content(row))
+    pub fn returned(&self) -> impl Iterator<Item = &Rc<Content>> {
+        self.returned.iter().map(|returned| &returned.content)
     }
 
     /// What a read of a range or predicate returned of the key.
-    pub fn returned_by(&self, op: OpId) -> Option<Content> {
-        self.rows.get(&(self.key, op)).map(|row| self.content(row))
+    pub fn returned_by(&self, op: OpId) -> Option<&Rc<Content>> {
+        self.row_of(op).map(|returned| &returned.content)
+    }
+
+    fn row_of(&self, op: OpId) -> Option<&Returned> {
+        let place = self.returned.binary_search_by_key(&op, |returned| returned.op).ok()?;
+        Some(&self.returned[place])
     }
 
     /// Whether the predicate of an operation matches a content.
@@ -105,22 +138,22 @@ impl<'h> OneKey<'h> {
 
     /// Whether a predicate of a transaction named the key in its answer, or matches one of these contents or what the
     /// transaction itself wrote to the key.
-    pub fn is_concerned<'c>(&self, txn: TxnId, mut contents: impl Iterator<Item = &'c Content>) -> bool {
+    pub fn is_concerned<'c>(&self, txn: TxnId, mut contents: impl Iterator<Item = &'c Rc<Content>>) -> bool {
         let is_named = |(id, op): (OpId, Op<'_>)| match op {
-            Op::PredicateRead(_) => self.rows.contains_key(&(self.key, id)),
+            Op::PredicateRead(_) => self.row_of(id).is_some(),
             Op::PredicateWrite(write) => write.keys.as_ref().is_some_and(|keys| keys.contains(&self.key)),
             _ => false,
         };
         self.history.ops(txn).any(is_named) || contents.any(|content| self.may_match(txn, content))
     }
 
-    fn may_match(&self, txn: TxnId, content: &Content) -> bool {
-        let mut held = content.clone();
+    fn may_match(&self, txn: TxnId, content: &Rc<Content>) -> bool {
+        let mut held = Rc::clone(content);
         for (_, op) in self.history.ops(txn) {
             if self.matches(&op, &held) == Some(true) {
                 return true;
             }
-            held = self.left_by(&op).unwrap_or(held);
+            held = self.left_by(&op).map_or(held, Rc::new);
         }
         false
     }
@@ -149,7 +182,7 @@ impl<'h> OneKey<'h> {
 
     /// Runs a transaction on a content: all that it may have done, if it had the answers that it had. `known` are the
     /// contents that a change may have made of a row that no read returned.
-    pub fn run(&self, txn: TxnId, start: &Sight, known: &[Content]) -> Vec<KeyEffect> {
+    pub fn run(&self, txn: TxnId, start: &Sight, known: &[Rc<Content>]) -> Vec<KeyEffect> {
         let mut states = vec![(start.clone(), KeyEffect::default())];
         for (id, op) in self.history.ops(txn) {
             self.steps.set(self.steps.get() + states.len() as u64);
@@ -166,7 +199,7 @@ impl<'h> OneKey<'h> {
         id: OpId,
         op: &Op<'_>,
         (held, outcome): (Sight, KeyEffect),
-        known: &[Content],
+        known: &[Rc<Content>],
     ) -> Vec<(Sight, KeyEffect)> {
         if let Op::PredicateWrite(write) = op {
             return self.change(id, write, (held, outcome), known);
@@ -176,7 +209,7 @@ impl<'h> OneKey<'h> {
         }
         match self.left_by(op) {
             Some(left) => {
-                let left = Sight::Known(left);
+                let left = Sight::Known(Rc::new(left));
                 vec![(left.clone(), KeyEffect { written: Some((left, id)), ..outcome })]
             }
             None => vec![(held, outcome)],
@@ -192,8 +225,8 @@ impl<'h> OneKey<'h> {
                 Sight::Other => false,
             },
             Op::RangeRead(range) if range.rows.is_some() && range.contains(key) => match held {
-                Sight::Known(content) => match self.rows.get(&(self.key, id)) {
-                    Some(row) => self.is_row(content, row),
+                Sight::Known(content) => match self.row_of(id) {
+                    Some(row) => row.is_held(content),
                     None => content.is_dead,
                 },
                 Sight::Other => false,
@@ -204,8 +237,8 @@ impl<'h> OneKey<'h> {
     }
 
     fn has_rows(&self, id: OpId, op: &Op<'_>, held: &Sight) -> bool {
-        match (held, self.rows.get(&(self.key, id))) {
-            (Sight::Known(content), Some(row)) => self.is_match(op, content) && self.is_row(content, row),
+        match (held, self.row_of(id)) {
+            (Sight::Known(content), Some(row)) => row.is_held(content) && self.is_match(op, content),
             (Sight::Known(content), None) => self.matches(op, content) == Some(false),
             (Sight::Other, Some(_)) => false,
             (Sight::Other, None) => self.matches_other(op) != Some(true),
@@ -218,7 +251,7 @@ impl<'h> OneKey<'h> {
         id: OpId,
         write: &PredicateWrite,
         (held, outcome): (Sight, KeyEffect),
-        known: &[Content],
+        known: &[Rc<Content>],
     ) -> Vec<(Sight, KeyEffect)> {
         let op = Op::PredicateWrite(write);
         let truth = match &held {
@@ -242,28 +275,24 @@ impl<'h> OneKey<'h> {
         }
         states
     }
+}
 
-    fn is_row(&self, content: &Content, row: &Row) -> bool {
-        content.is_dead == row.is_dead && content.datum == self.history.values().original(row.value)
-    }
-
-    fn content(&self, row: &Row) -> Content {
-        let datum = self.history.values().original(row.value);
-        if row.is_dead { Content::mark(datum) } else { Content::row(datum) }
-    }
+fn content(history: &History, row: &Row) -> Content {
+    let datum = history.values().original(row.value);
+    if row.is_dead { Content::mark(datum) } else { Content::row(datum) }
 }
 
 /// What a change makes of a content. Of a row that no read returned it may have made every known content that has what
 /// the change sets, and again such a row if what it leaves depends on the row.
-fn made_of(held: &Sight, change: &Change, known: &[Content]) -> Vec<Sight> {
+fn made_of(held: &Sight, change: &Change, known: &[Rc<Content>]) -> Vec<Sight> {
     let Sight::Known(content) = held else {
         let is_mark = |content: &Content| content.is_dead && content.datum != history::Datum::Nil;
-        let can_be = |content: &&Content| change.can_make(&content.datum) && !is_mark(content);
+        let can_be = |content: &&Rc<Content>| change.can_make(&content.datum) && !is_mark(content);
         let mut made: Vec<Sight> = known.iter().filter(can_be).cloned().map(Sight::Known).collect();
         if made.is_empty() || change.depends_on_row() {
             made.push(Sight::Other);
         }
         return made;
     };
-    vec![Sight::Known(Content::row(change.apply(&content.datum)))]
+    vec![Sight::Known(Rc::new(Content::row(change.apply(&content.datum))))]
 }
