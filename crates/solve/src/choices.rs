@@ -66,14 +66,15 @@ impl Solver<'_> {
         }
         let options = self.setup.options_of(&choice);
         if let Some(&held) = options.iter().find(|&&option| self.value(option) == Some(true)) {
-            return match self.agreement(held) {
+            return match self.agreement(held, u32::MAX) {
                 Agreement::Agrees => None,
                 Agreement::Disagrees(_, open) => open,
             };
         }
         let mut best: Option<(u32, Lit)> = None;
         for &option in options.iter().filter(|&&option| self.value(option).is_none()) {
-            match self.agreement(option) {
+            let fewest = best.map_or(u32::MAX, |(fewest, _)| fewest);
+            match self.agreement(option, fewest) {
                 Agreement::Agrees if self.habits.lazy => return None,
                 Agreement::Agrees if self.habits.polarity => return Some(option),
                 Agreement::Agrees => best = best.or(Some((0, option))),
@@ -87,7 +88,8 @@ impl Solver<'_> {
         best.map(|(_, option)| option)
     }
 
-    fn agreement(&self, option: Lit) -> Agreement {
+    /// Counts backward edges up to a number, which only tells the option with the fewest.
+    fn agreement(&self, option: Lit, most: u32) -> Agreement {
         let needed = self.setup.needs[option.index()];
         let mut backward = u32::from(needed.is_some() && self.value(needed) != Some(true));
         let mut open = None;
@@ -99,6 +101,9 @@ impl Solver<'_> {
             let others = || edge.conditions().filter(|&lit| lit != option);
             if others().all(|lit| self.is_told(lit)) {
                 backward += 1;
+                if backward >= most {
+                    break;
+                }
                 open = open.or_else(|| others().find(|&lit| self.value(lit).is_none()));
             }
         }

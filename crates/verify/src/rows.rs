@@ -12,6 +12,8 @@
 mod blocks;
 mod contents;
 mod dead_end;
+mod extent;
+mod lane;
 mod open;
 mod pending_reads;
 mod ready;

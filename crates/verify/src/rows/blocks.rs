@@ -8,6 +8,7 @@
 use history::{KeyId, TxnId};
 
 use super::contents::ContentNumber;
+use super::extent::{Extents, RowChange};
 use super::scripts::{ScriptStep, find};
 use super::search::{Deed, LearnedOrder, RowSearch};
 
@@ -85,11 +86,11 @@ impl RowSearch<'_, '_> {
     fn blocks(&mut self, writer: TxnId, effects: &[(KeyId, ContentNumber)]) -> Blocks {
         let mut blocks = Blocks::default();
         self.pending.fetch(effects.iter().map(|&(key, _)| key));
-        for &(key, after) in effects {
-            if !self.scripts.contents.is_same(self.table.now(key), after) {
-                self.add_blocks(&mut blocks, writer, key, after);
-            }
+        let changes = self.changes(effects);
+        for &(key, _, after) in &changes {
+            self.add_blocks(&mut blocks, writer, key, after);
         }
+        blocks.weak = self.surprised(writer, &changes);
         blocks
     }
 
@@ -131,23 +132,36 @@ impl RowSearch<'_, '_> {
             let order = LearnedOrder { first: writer, deed: Deed::Commit, second, key };
             blocks.late = blocks.late.or(Some(order));
         }
-        blocks.weak += self.surprised(writer, key, now, after);
     }
 
-    /// How many readers would have seen a row that they did not see.
-    fn surprised(&self, writer: TxnId, key: KeyId, before: ContentNumber, after: ContentNumber) -> u32 {
-        let datum = self.scripts.key(key);
-        let is_surprised = |txn: TxnId| {
-            self.scripts.of_txn[txn.index()].steps.iter().any(|step| match step {
-                ScriptStep::Query { filter, shown } => {
-                    self.scripts.contents.matches(filter, datum, after)
-                        && !self.scripts.contents.matches(filter, datum, before)
-                        && find(shown, key).is_none()
-                }
-                _ => false,
-            })
-        };
+    /// How many readers would have seen a row that they did not see, for all rows together.
+    fn surprised(&self, writer: TxnId, changes: &[RowChange]) -> u32 {
+        let extents = Extents::of(&self.scripts.contents, &self.table, changes);
         let waiting = self.open.iter().filter(|open| open.txn != writer && open.fitted.is_empty());
-        waiting.filter(|open| is_surprised(open.txn)).count() as u32
+        let readers: Vec<TxnId> =
+            waiting.map(|open| open.txn).filter(|&txn| self.may_be_surprised(txn, &extents)).collect();
+        let is_surprised = |change: &RowChange| {
+            readers.iter().filter(|&&reader| self.is_surprised(reader, change)).count() as u32
+        };
+        if readers.is_empty() { 0 } else { changes.iter().map(is_surprised).sum() }
+    }
+
+    fn may_be_surprised(&self, reader: TxnId, extents: &Extents) -> bool {
+        self.scripts.of_txn[reader.index()].steps.iter().any(|step| match step {
+            ScriptStep::Query { filter, .. } => !extents.is_outside(filter),
+            _ => false,
+        })
+    }
+
+    fn is_surprised(&self, reader: TxnId, &(key, before, after): &RowChange) -> bool {
+        let (datum, contents) = (self.scripts.key(key), &self.scripts.contents);
+        self.scripts.of_txn[reader.index()].steps.iter().any(|step| match step {
+            ScriptStep::Query { filter, shown } => {
+                contents.matches(filter, datum, after)
+                    && !contents.matches(filter, datum, before)
+                    && find(shown, key).is_none()
+            }
+            _ => false,
+        })
     }
 }

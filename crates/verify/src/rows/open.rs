@@ -7,6 +7,7 @@
 use history::{KeyId, TxnId};
 
 use super::contents::ContentNumber;
+use super::extent::{Extents, RowChange};
 use super::scripts::{Meeting, ScriptStep, Scripts, find};
 use super::table::RowTable;
 
@@ -118,6 +119,18 @@ impl Open {
         self.writes -= u32::from(meeting.left.is_some());
         for (step, count, _) in &mut self.counts {
             *count -= meeting.matched >> *step & 1;
+        }
+    }
+
+    /// Rows have changed.
+    pub fn note_all(&mut self, scripts: &mut Scripts<'_>, extents: &Extents, changes: &[RowChange]) {
+        let is_elsewhere = match (self.kind, &scripts.of_txn[self.txn.index()].steps[..]) {
+            (Kind::Query, [ScriptStep::Query { filter, .. }])
+            | (Kind::Update, [ScriptStep::Update { filter, .. }]) => extents.is_outside(filter),
+            _ => false,
+        };
+        if !is_elsewhere {
+            changes.iter().for_each(|&(key, before, after)| self.note(scripts, key, before, after));
         }
     }
 

@@ -12,6 +12,7 @@ use certify::{Core, Level, Node};
 use history::{History, KeyId, Outcome, SessionId, TxnId};
 
 use super::contents::ContentNumber;
+use super::extent::{Extents, RowChange};
 use super::open::{Open, concerned, effects};
 use super::pending_reads::PendingReads;
 use super::ready::ReadyQueue;
@@ -283,6 +284,12 @@ impl<'h, 'o> RowSearch<'h, 'o> {
         self.commit(open.txn, began, effects);
     }
 
+    /// The rows that hold something else after a transaction, which writes each row once.
+    pub(super) fn changes(&self, effects: &[(KeyId, ContentNumber)]) -> Vec<RowChange> {
+        let rows = effects.iter().map(|&(key, after)| (key, self.table.now(key), after));
+        rows.filter(|&(_, before, after)| !self.scripts.contents.is_same(before, after)).collect()
+    }
+
     pub(super) fn commit(&mut self, txn: TxnId, began: u32, effects: &[(KeyId, ContentNumber)]) {
         let moment = self.moment();
         self.moment_of[txn.index()] = moment;
@@ -290,14 +297,13 @@ impl<'h, 'o> RowSearch<'h, 'o> {
         let latest = self.placed.last().map_or(i64::MIN, |placed| placed.latest_request);
         let latest_request = latest.max(self.ready.commit_request(txn));
         self.placed.push(Placed { txn, began, latest_request });
+        let changes = self.changes(effects);
         for &(key, after) in effects {
-            let before = self.table.now(key);
             self.table.write(&self.scripts.contents, key, after, moment);
-            if !self.scripts.contents.is_same(before, after) {
-                for open in &mut self.open {
-                    open.note(&mut self.scripts, key, before, after);
-                }
-            }
+        }
+        let extents = Extents::of(&self.scripts.contents, &self.table, &changes);
+        for open in &mut self.open {
+            open.note_all(&mut self.scripts, &extents, &changes);
         }
         (0..self.open.len()).for_each(|place| self.note_fitting(place));
         if self.history.outcome(txn) == Outcome::Committed {

@@ -6,6 +6,7 @@
 use history::{History, KeyId, ValueId};
 
 use super::contents::{ContentNumber, Contents, Fast, Filter, MISSING, OTHERS};
+use super::lane::Lane;
 use super::scripts::{ScriptStep, Scripts};
 
 /// No entry of the log.
@@ -28,7 +29,7 @@ pub(crate) struct RowTable {
     last: Vec<u32>,
     log: Vec<Overwritten>,
     /// For each slot the cells of all rows; empty if no predicate asks about it.
-    lanes: Vec<Vec<i64>>,
+    lanes: Vec<Lane>,
     /// How many cells of a lane are decided by no comparison of integers.
     odd: Vec<u32>,
 }
@@ -56,13 +57,19 @@ impl RowTable {
 
     fn add_lane(&mut self, contents: &Contents, slot: usize) {
         if self.lanes.len() <= slot {
-            self.lanes.resize(slot + 1, Vec::new());
+            self.lanes.resize(slot + 1, Lane::default());
             self.odd.resize(slot + 1, 0);
         }
         if self.lanes[slot].is_empty() {
-            self.lanes[slot] = self.now.iter().map(|&content| contents.lane(content, slot)).collect();
-            self.odd[slot] = self.lanes[slot].iter().filter(|&&cell| cell >= OTHERS).count() as u32;
+            let cells: Vec<i64> = self.now.iter().map(|&content| contents.lane(content, slot)).collect();
+            self.odd[slot] = cells.iter().filter(|&&cell| cell >= OTHERS).count() as u32;
+            self.lanes[slot] = Lane::of(cells);
         }
+    }
+
+    /// The slots that have a lane.
+    pub fn slots(&self) -> impl Iterator<Item = usize> {
+        (0..self.lanes.len()).filter(|&slot| !self.lanes[slot].is_empty())
     }
 
     #[inline]
@@ -112,7 +119,7 @@ impl RowTable {
         for slot in 0..self.lanes.len() {
             if !self.lanes[slot].is_empty() {
                 let cell = contents.lane(content, slot);
-                let before = std::mem::replace(&mut self.lanes[slot][key.index()], cell);
+                let before = self.lanes[slot].replace(key.index(), cell);
                 self.odd[slot] += u32::from(cell >= OTHERS);
                 self.odd[slot] -= u32::from(before >= OTHERS);
             }
@@ -133,21 +140,8 @@ impl RowTable {
         if let Some(Fast::Cell { slot, least, most }) = filter.fast
             && self.odd[slot] == 0
         {
-            let width = most.wrapping_sub(least) as u64;
-            if least > most {
-                return;
-            }
             debug_assert!(least > MISSING, "a row that is not there matches nothing");
-            // Few rows match: the comparisons of many rows at a time are one branch.
-            for (place, cells) in self.lanes[slot].chunks(64).enumerate() {
-                let is_hit = |cell: &i64| u64::from(cell.wrapping_sub(least) as u64 <= width);
-                let mut found = cells.iter().rev().fold(0, |found, cell| found << 1 | is_hit(cell));
-                while found != 0 {
-                    hits.push(KeyId::from_index(place * 64 + found.trailing_zeros() as usize));
-                    found &= found - 1;
-                }
-            }
-            return;
+            return self.lanes[slot].each_between(least, most, |row| hits.push(KeyId::from_index(row)));
         }
         let keys = (0..self.now.len()).map(KeyId::from_index);
         hits.extend(keys.filter(|&key| scripts.contents.matches(filter, scripts.key(key), self.now(key))));
