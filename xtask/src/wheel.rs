@@ -126,7 +126,7 @@ fn pip(python: &Path) -> Command {
 
 /// The built command, with whose answers those of the package are compared.
 fn command() -> Done<PathBuf> {
-    output_of(&mut cargo(&["build", "-p", "isoscope-cli"]), &[0])?;
+    output_of(&mut cargo(&["build", "--workspace", "--bins"]), &[0])?;
     Ok(target().join("debug/isoscope"))
 }
 

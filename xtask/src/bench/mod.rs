@@ -87,7 +87,10 @@ pub fn run(options: &[&str]) -> Done {
 
 /// The command, built with a profile.
 pub fn built(profile: &str) -> Done<PathBuf> {
-    expect_success(&mut cargo(&["build", "--quiet", "--package", "isoscope-cli", "--profile", profile]))?;
+    // The tests have built the programs of the whole workspace: other features would build most of it again.
+    let scope: &[&str] =
+        if profile == "dev" { &["--workspace", "--bins"] } else { &["--package", "isoscope-cli"] };
+    expect_success(cargo(&["build", "--quiet", "--profile", profile]).args(scope))?;
     let folder = if profile == "dev" { "debug" } else { profile };
     Ok(target().join(folder).join(format!("isoscope{}", std::env::consts::EXE_SUFFIX)))
 }
