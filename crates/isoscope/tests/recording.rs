@@ -93,7 +93,7 @@ fn pieces_of_any_size_hold_only_where_the_whole_does() {
 /// Lines of a simulated store.
 fn simulated(workload: &str, level: StoreLevel, seed: u64) -> (History, String) {
     let base = preset(workload).expect("a workload");
-    let history = generate(&Config { seed, level, transactions: 3_000, keys: 300, ..base }).unwrap();
+    let history = generate(&Config { seed, level, transactions: 3_000, keys: 3_000, ..base }).unwrap();
     let text = lines(&history).expect("reads and writes");
     (history, text)
 }
@@ -102,7 +102,7 @@ fn simulated(workload: &str, level: StoreLevel, seed: u64) -> (History, String) 
 fn a_large_recording_holds_in_pieces_with_the_same_counts() {
     for (workload, store, level) in [
         ("million", StoreLevel::Serializable, LevelId::StrictSerializable),
-        ("million", StoreLevel::Serializable, LevelId::StrongSi),
+        ("million", StoreLevel::Snapshot, LevelId::StrongSi),
         ("blindw-rw", StoreLevel::Serializable, LevelId::SessionSerializable),
     ] {
         let (history, text) = simulated(workload, store, 3);
