@@ -7,7 +7,7 @@
 //! A large history is counted in part: some keys, and some readers with the writers of their keys. A few readers tell
 //! what walking takes; beyond a budget even fewer are walked from, and only to some writers of each key. What is counted
 //! in part is an estimate with an error (the sample is random, but the same for the same history). So counting takes one
-//! pass over the operations and some hundredths of a second, and no index: walking from all readers of a million
+//! pass over the operations and some milliseconds, and no index: walking from all readers of a million
 //! transactions took a quarter of a whole check.
 
 mod touches;
@@ -54,7 +54,7 @@ pub struct ChanceErrors {
 struct Budget {
     /// Operations of the readers that are walked from, and of the writers of the keys whose pairs are counted.
     operations: usize,
-    /// Steps of walking: some hundredths of a second.
+    /// Steps of walking: some milliseconds.
     steps: u64,
 }
 
