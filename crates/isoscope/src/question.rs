@@ -99,15 +99,30 @@ impl Question<'_> {
             }
             engine.settle(&texts.known(first));
             self.ask_texts(&mut texts, &engine.known(first))?;
-            let open_count = engine.reopen(self.monitor) + texts.reopen(self.monitor);
-            match open_count {
+            let of_engine = engine.reopen(self.monitor);
+            let of_texts = self.reopen_texts(&mut texts);
+            match of_engine + of_texts {
                 0 => break,
-                1 => self.monitor.unlimit(),
+                1 if self.is_named || of_texts == 0 => self.monitor.unlimit(),
                 _ => self.monitor.double(),
             }
         }
         self.monitor.unlimit();
         Ok(engine.answers.into_iter().chain(texts.answers).flatten().collect())
+    }
+
+    /// Empties the places of texts whose turn was over, and counts them. Texts that nobody named must not delay the answer: after
+    /// a long turn they stay undecided.
+    fn reopen_texts(&self, texts: &mut Places<'_>) -> usize {
+        if self.is_named || !self.monitor.are_long() {
+            return texts.reopen(self.monitor);
+        }
+        for answer in texts.answers.iter_mut().flatten().filter(|answer| self.monitor.is_open(answer)) {
+            let decision = Decision::Undecided(Obstacle::Effort);
+            *answer = self.explained(Answer::plain(answer.level.clone(), decision, answer.time));
+            self.monitor.answered(answer);
+        }
+        0
     }
 
     /// Answers for levels that the order of the recorded times explains: the strongest level of each kind is asked, and most

@@ -26,8 +26,8 @@ use crate::question::Question;
 use crate::reasons;
 use crate::unmatched;
 
-/// How many models of the solver are tried for a level that the user did not name: such a level must not delay the
-/// answers for the others.
+/// How many models of the solver are tried for a level that the user did not name, where no time limit ends the search:
+/// such a level must not delay the answers for the others. With a time limit, levels take turns.
 const FEW_MODELS: u32 = 6;
 
 /// With predicates, a serial order is looked for only if there are at most so many transactions.
@@ -195,7 +195,10 @@ fn decide_at_any_size(
     let options = weak::Options {
         priority: &priority,
         stop: &|| question.monitor.reached().is_some(),
-        most_models: if question.is_named { u32::MAX } else { FEW_MODELS },
+        most_models: match question.is_named || question.monitor.time_left().is_some() {
+            true => u32::MAX,
+            false => FEW_MODELS,
+        },
     };
     let mut judged = None;
     let (decision, certificate, explanation) = match weak::decide(facts, &plan, &options) {

@@ -22,6 +22,9 @@ const FIRST_SHARE: u32 = 32;
 const SHORTEST: Duration = Duration::from_millis(20);
 const LONGEST_FIRST: Duration = Duration::from_secs(1);
 
+/// The part of the limit that the last turn takes of a level that nobody named and that is decided from its text.
+const LAST_SHARE: u32 = 10;
+
 /// Watches a check in the place of its monitor, and ends turns.
 pub(crate) struct Turns<'m> {
     monitor: &'m dyn Monitor,
@@ -29,12 +32,15 @@ pub(crate) struct Turns<'m> {
     length_us: AtomicU64,
     /// When this turn ends; 0 if it does not.
     end_us: AtomicU64,
+    /// How long the last turn takes of levels that must not delay the answer.
+    last_us: AtomicU64,
 }
 
 impl<'m> Turns<'m> {
     /// Turns without an end.
     pub(crate) fn new(monitor: &'m dyn Monitor) -> Self {
-        Self { monitor, length_us: AtomicU64::new(0), end_us: AtomicU64::new(0) }
+        let [length_us, end_us, last_us] = [0, 0, 0].map(AtomicU64::new);
+        Self { monitor, length_us, end_us, last_us }
     }
 
     /// From now on turns end, if time is limited.
@@ -42,12 +48,18 @@ impl<'m> Turns<'m> {
         if let Some(left) = self.monitor.time_left() {
             let first = (left / FIRST_SHARE).clamp(SHORTEST, LONGEST_FIRST);
             self.length_us.store(microseconds(first), Ordering::Relaxed);
+            self.last_us.store(microseconds(left / LAST_SHARE), Ordering::Relaxed);
         }
     }
 
     /// From now on turns take twice as long.
     pub(crate) fn double(&self) {
         self.length_us.store(2 * self.length_us.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    /// Whether turns are as long as they get for levels that must not delay the answer.
+    pub(crate) fn are_long(&self) -> bool {
+        self.length_us.load(Ordering::Relaxed) >= self.last_us.load(Ordering::Relaxed)
     }
 
     /// From now on turns do not end.
