@@ -14,11 +14,21 @@ use crate::{Certificate, Flaw, Level, Rule, Step, observe, orders, replay, rules
 ///
 /// The verdict is the certificate's own: [`Certificate::Holds`] or [`Certificate::Violated`].
 pub fn check(history: &History, level: &Level, certificate: &Certificate) -> Result<(), Flaw> {
+    check_on(1, history, level, certificate)
+}
+
+/// The same on several threads. The answer does not depend on how many there are.
+pub fn check_on(
+    threads: usize,
+    history: &History,
+    level: &Level,
+    certificate: &Certificate,
+) -> Result<(), Flaw> {
     times::refuse_senseless(level)?;
     times::refuse_without_clock(history, level)?;
     match certificate {
         Certificate::Holds { order, committed_unknown } => {
-            replay::check(history, level, order, committed_unknown)
+            replay::check(threads, history, level, order, committed_unknown)
         }
         Certificate::Violated { steps, keys: None } if is_exhaustive(steps) => {
             orders::check_none(history, level)

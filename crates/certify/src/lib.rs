@@ -29,7 +29,7 @@ mod times;
 mod write;
 
 pub use certificate::{Atom, Certificate, Lit, Node, ReadId, Rule, Source, Step, StepId};
-pub use check::check;
+pub use check::{check, check_on};
 pub use fingerprint::Fingerprint;
 pub use flaw::{Flaw, Place};
 pub use level::{Core, Level, RealTime};

@@ -23,6 +23,7 @@ use crate::{Core, Flaw, Level, Node, Place, RealTime};
 const NOWHERE: u32 = u32::MAX;
 
 pub(crate) fn check(
+    threads: usize,
     history: &History,
     level: &Level,
     order: &[Node],
@@ -36,7 +37,7 @@ pub(crate) fn check(
     if level.real_time != RealTime::Ignored {
         check_real_time(history, level, order)?;
     }
-    match replay_one_kind(history, level, &places, order) {
+    match replay_one_kind(threads, history, level, &places, order) {
         Err(flaw) if may_mix_kinds(history) && !has_lists_under_prefix(history, level) => {
             replay_any_mix(history, level, order).map_err(|_| flaw)
         }
@@ -46,12 +47,18 @@ pub(crate) fn check(
 
 /// Replays with the store that is made for the kind of history: of single keys, of rows where there are predicates, or
 /// of values.
-fn replay_one_kind(history: &History, level: &Level, places: &Places, order: &[Node]) -> Result<(), Flaw> {
+fn replay_one_kind(
+    threads: usize,
+    history: &History,
+    level: &Level,
+    places: &Places,
+    order: &[Node],
+) -> Result<(), Flaw> {
     refuse_unsupported(history, level)?;
     if history.has_predicates() && live_ops(history).any(|(.., op)| is_by_predicate(&op)) {
         return replay_rows(history, level, places, order);
     }
-    match registers::explains(history, level, places, order) {
+    match registers::explains(threads, history, level, places, order) {
         true => Ok(()),
         false => Replay::new(history, level, places)?.run(order),
     }

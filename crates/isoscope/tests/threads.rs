@@ -37,3 +37,22 @@ fn several_threads_give_the_same_certificate() {
         }
     }
 }
+
+#[test]
+fn long_recordings_have_the_same_order_on_several_threads() {
+    for (workload, level) in
+        [("general", LevelId::SessionSerializable), ("blindw-rw", LevelId::SessionSnapshotIsolation)]
+    {
+        let transactions = 210_000;
+        let config = preset(workload).expect("a workload");
+        let config = Config { seed: 3, transactions, keys: transactions / 10, ..config };
+        let history = generate(&config).expect("a history");
+        let order = |threads: usize| {
+            let report = Check::new(&history).level(level).threads(threads).run().expect("an answer");
+            let answer = &report.answers[0];
+            assert!(answer.stats.stages.iter().any(|&(stage, _)| stage == "recorded"), "{workload}");
+            answer.certificate.clone()
+        };
+        assert!(order(1) == order(2), "{workload}");
+    }
+}

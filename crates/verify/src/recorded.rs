@@ -13,8 +13,13 @@
 //! If an event still does not match at its end, the engine decides. The rules only guess: the checker of certificates
 //! has to accept the order. Neither the index nor a graph is built, so a history that holds costs reading, this run
 //! and the checker's: O(operations + transactions log transactions), 56 bytes for each key and 50 for each event.
+//!
+//! Transactions of many sessions lie far apart in memory, and keys in no order. So what the next events need is looked up
+//! for sixteen of them at a time (`Run::fetch`), which waits for memory once instead of once for each.
+//! A long recording is run in two halves at the same time (`recorded/halves.rs`).
 
 mod access;
+mod halves;
 mod pieces;
 mod run;
 
@@ -27,29 +32,48 @@ use crate::options::{Limit, Patience};
 pub use pieces::RecordedRun;
 use run::{NONE, Run};
 
-/// An order that explains a history of reads and writes of single keys, as far as its times lead to one. The checker
-/// has to say whether it does.
+/// An order that explains a history of reads and writes of single keys, as far as its times lead to one that is
+/// accepted: the checker has to say whether an order does.
 pub fn explain_as_recorded(
     history: &History,
     level: &Level,
-    limit: &dyn Fn() -> Option<Limit>,
+    limit: &(dyn Fn() -> Option<Limit> + Sync),
+    accepts: &dyn Fn(&Certificate) -> bool,
 ) -> Option<Certificate> {
     let is_of_another_kind = history.has_predicates() || history.has_ranges();
     if !history.has_times() || is_of_another_kind || has_long_txns(history) {
         return None;
     }
+    let own = |order: Certificate| Some(order).filter(accepts);
+    let translated =
+        |order: Certificate| hints::translate(&Level::SERIALIZABLE, &order, level).filter(accepts);
+    match level.events_per_txn() {
+        2 => explain(history, 2, limit, &own).or_else(|| explain(history, 1, limit, &translated)),
+        events_per_txn => explain(history, events_per_txn, limit, &own),
+    }
+}
+
+/// The order of the halves or of the whole, whichever is accepted first.
+fn explain(
+    history: &History,
+    events_per_txn: u32,
+    limit: &(dyn Fn() -> Option<Limit> + Sync),
+    accepted: &dyn Fn(Certificate) -> Option<Certificate>,
+) -> Option<Certificate> {
     const LARGE: usize = 50_000;
     let is_large = history.txn_count() >= LARGE;
-    let run = |events_per_txn: u32| {
-        let (mut run, moments) =
-            join_if(is_large, || whole(history, events_per_txn), || moments(history, events_per_txn));
-        run_by_time(&mut run, &moments, &mut Patience::new(limit))?;
-        Some(run.finish())
-    };
-    match level.events_per_txn() {
-        2 => run(2).or_else(|| hints::translate(&Level::SERIALIZABLE, &run(1)?, level)),
-        events_per_txn => run(events_per_txn),
+    let moments = moments(history, events_per_txn, is_large);
+    if halves::is_cut(history, &moments) {
+        let [first, second] = halves::run(history, &moments, events_per_txn, halves::OVERLAP, limit);
+        let first = first?;
+        let joined = second.map(|second| halves::joined(history, events_per_txn, &first, &second));
+        if let Some(order) = joined.and_then(accepted) {
+            return Some(order);
+        }
     }
+    let mut run = whole(history, events_per_txn, true);
+    run_by_time(&mut run, &moments, (0, 0, moments.closes.len()), &mut Patience::new(limit))?;
+    accepted(run.finish())
 }
 
 /// Whether transactions are so long that looking a key up among the writes of its transaction, one by one, takes long.
@@ -66,7 +90,7 @@ struct Moments {
     closes: Vec<(i64, Node)>,
 }
 
-fn moments(history: &History, events_per_txn: u32) -> Moments {
+fn moments(history: &History, events_per_txn: u32, is_large: bool) -> Moments {
     let live = history.txns().filter(|&txn| history.outcome(txn) != Outcome::Aborted).count();
     let room = live * events_per_txn as usize;
     let mut moments = Moments { opens: Vec::with_capacity(room), closes: Vec::with_capacity(room) };
@@ -74,8 +98,8 @@ fn moments(history: &History, events_per_txn: u32) -> Moments {
         moments.add(&history.times(txn), history.outcome(txn), txn, events_per_txn);
     }
     // Sessions come one after the other and run forwards, so these sorts merge as many runs as there are sessions.
-    moments.opens.sort_by_key(|&(time, _)| time);
-    moments.closes.sort_by_key(|&(time, _)| time);
+    let Moments { opens, closes } = &mut moments;
+    join_if(is_large, || opens.sort_by_key(|&(time, _)| time), || closes.sort_by_key(|&(time, _)| time));
     moments
 }
 
@@ -101,27 +125,46 @@ impl Moments {
     }
 }
 
-/// Opens and closes events in the order of time. Of two moments at the same time the end comes first, so that events of
-/// one session stay in their order.
-fn run_by_time(run: &mut Run<&History>, moments: &Moments, patience: &mut Patience<'_>) -> Option<()> {
-    let mut opens = moments.opens.iter().peekable();
-    for &(end, closing) in &moments.closes {
-        while let Some(&(_, opening)) = opens.next_if(|&&(start, _)| start < end) {
+/// What so many events need is looked up at the same time before they open.
+const AHEAD: usize = 16;
+
+/// Opens and closes events in the order of time, from one of the ends to another; those that end before `needed_from` may
+/// fail. Of two moments at the same time the end comes first, so that events of one session stay in their order.
+fn run_by_time(
+    run: &mut Run<&History>,
+    moments: &Moments,
+    (from, needed_from, to): (usize, usize, usize),
+    patience: &mut Patience<'_>,
+) -> Option<()> {
+    let (opens, closes) = (&moments.opens, &moments.closes);
+    let begun = closes[..from].last().map_or(i64::MIN, |&(end, _)| end);
+    let mut opened = opens.partition_point(|&(start, _)| start < begun);
+    opens[..opened].iter().for_each(|&(_, opening)| run.open(opening));
+    let mut fetched = opened;
+    for (place, &(end, closing)) in closes.iter().enumerate().take(to).skip(from) {
+        while let Some(&(_, opening)) = opens.get(opened).filter(|&&(start, _)| start < end) {
             patience.spend(4).ok()?;
+            if opened == fetched {
+                fetched = opens.len().min(opened + AHEAD);
+                run.fetch(opens[opened..fetched].iter().map(|&(_, node)| node));
+            }
             run.open(opening);
+            opened += 1;
         }
         patience.spend(4).ok()?;
-        run.close(closing).then_some(())?;
+        if !run.close(closing) && place >= needed_from {
+            return None;
+        }
     }
     Some(())
 }
 
-/// A run with all keys and transactions of a history.
-fn whole(history: &History, events_per_txn: u32) -> Run<&History> {
+/// A run with all keys and transactions of a history, from its beginning or from some other moment.
+fn whole(history: &History, events_per_txn: u32, is_from_start: bool) -> Run<&History> {
     let mut run = Run::new(history, events_per_txn);
     run.reserve(history.txn_count(), history.keys().len());
     for key in (0..history.keys().len()).map(KeyId::from_index) {
-        run.add_key(history.initial().value_of(key));
+        run.add_key(history.initial().value_of(key).filter(|_| is_from_start));
     }
     for session in history.sessions() {
         // Looking back at each use would be quadratic in a session of unknown outcomes.
@@ -142,8 +185,8 @@ mod tests {
 
     fn is_explained(text: &str, level: &Level) -> bool {
         let history = formats::notation::parse(text).unwrap();
-        let order = explain_as_recorded(&history, level, &|| None);
-        order.is_some_and(|order| certify::check(&history, level, &order).is_ok())
+        let accepts = |order: &Certificate| certify::check(&history, level, order).is_ok();
+        explain_as_recorded(&history, level, &|| None, &accepts).is_some()
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What an event reads from outside of its transaction, and what it writes.
 
-use history::{History, KeyId, Op, OpId, Outcome, TxnId, ValueId};
+use history::{History, KeyId, Op, OpId, Outcome, RegisterOp, TxnId, ValueId};
 
 use super::run::NONE;
 
@@ -51,6 +51,12 @@ pub(super) trait Txns {
     /// Fills a slot with the reads of a transaction, its writes, or both.
     fn decode(&self, txn: TxnId, reads: bool, writes: bool, slot: &mut Slot);
 
+    /// Has the operations of a transaction brought nearer, without waiting for them.
+    fn fetch(&self, txn: TxnId);
+
+    /// The keys of a transaction.
+    fn each_key(&self, txn: TxnId, look: impl FnMut(KeyId));
+
     /// The transactions of unknown outcome.
     fn unknown(&self) -> Vec<TxnId>;
 }
@@ -61,6 +67,16 @@ impl Txns for &History {
     #[inline]
     fn decode(&self, txn: TxnId, reads: bool, writes: bool, slot: &mut Slot) {
         decode(self, txn, reads, writes, slot);
+    }
+
+    #[inline]
+    fn fetch(&self, txn: TxnId) {
+        self.fetch_ops(txn);
+    }
+
+    #[inline]
+    fn each_key(&self, txn: TxnId, look: impl FnMut(KeyId)) {
+        self.op_range(txn).filter_map(|op| self.op_key(OpId(op))).for_each(look);
     }
 
     fn unknown(&self) -> Vec<TxnId> {
@@ -78,15 +94,28 @@ pub(super) struct Slot {
     pub writes: Vec<Write>,
     /// Whether the transaction writes nothing.
     pub is_read_only: bool,
+    /// Whether the reads are in the lists of their keys.
+    pub is_noted: bool,
 }
 
 impl Default for Slot {
     fn default() -> Self {
-        Self { event: NONE, reads: Vec::new(), writes: Vec::new(), is_read_only: true }
+        Self { event: NONE, reads: Vec::new(), writes: Vec::new(), is_read_only: true, is_noted: false }
     }
 }
 
 impl Slot {
+    /// Adds a read of a value, which counts unless the transaction wrote the key before, or a write.
+    #[inline]
+    fn add(&mut self, op: &RegisterOp, reads: bool) {
+        let RegisterOp { is_write, key, value } = *op;
+        if is_write {
+            self.writes.push(Write { key, value: value.0, is_append: false });
+        } else if reads && !self.writes.iter().any(|write| write.key == key) {
+            self.reads.push(Read { key, expected: Expected { value: value.0, length: NONE } });
+        }
+    }
+
     /// Whether the event leaves a value in a key.
     pub fn leaves(&self, key: KeyId, value: u32) -> bool {
         let last = self.writes.iter().rfind(|write| write.key == key);
@@ -98,16 +127,27 @@ impl Slot {
 fn decode(history: &History, txn: TxnId, reads: bool, writes: bool, slot: &mut Slot) {
     slot.reads.clear();
     slot.writes.clear();
-    for (id, op) in history.ops(txn) {
-        if let Some(write) = Write::of(&op) {
-            slot.writes.push(write);
-        } else if reads {
-            slot.reads.extend(read_of(history, txn, (id, &op), slot));
+    let any_failed = history.failed_op_count() > 0;
+    for id in history.op_range(txn).map(OpId) {
+        match history.register_op(id).filter(|_| !any_failed) {
+            Some(op) => slot.add(&op, reads),
+            None if any_failed && history.is_failed(id) => {}
+            None => add_any(history, txn, id, reads, slot),
         }
     }
     slot.is_read_only = slot.writes.is_empty();
     if !writes {
         slot.writes.clear();
+    }
+}
+
+/// Adds an operation of any kind.
+fn add_any(history: &History, txn: TxnId, id: OpId, reads: bool, slot: &mut Slot) {
+    let op = history.op(id);
+    if let Some(write) = Write::of(&op) {
+        slot.writes.push(write);
+    } else if reads {
+        slot.reads.extend(read_of(history, txn, (id, &op), slot));
     }
 }
 

@@ -190,6 +190,11 @@ impl Txns for Pieces {
         }
     }
 
+    // A piece is small enough for the cache.
+    fn fetch(&self, _: TxnId) {}
+
+    fn each_key(&self, _: TxnId, _: impl FnMut(KeyId)) {}
+
     fn unknown(&self) -> Vec<TxnId> {
         self.unknown.clone()
     }

@@ -2,6 +2,10 @@
 //!
 //! The operations of an event are decoded once, when it opens, into a slot that is used again after it ran: walking the
 //! history for each question took three times as many instructions.
+//!
+//! Reads leave the list of their key when their event runs: with entries that stayed until a later event passed them, the lists of
+//! `million` went through 2 MB in no order, and two fifths of the run waited for them. What is asked of a key for each
+//! event (`Cell`, 16 bytes) is apart from what only events that move need (`Past`).
 
 use certify::{Certificate, Node};
 use history::{KeyId, TxnId, ValueId};
@@ -17,19 +21,18 @@ const DEEPEST: usize = 64;
 
 /// What a key holds or held.
 #[derive(Clone, Copy)]
-pub(super) struct Version {
+struct Content {
     /// The value, or the last element of a list.
     value: u32,
     /// How many elements were appended; `NONE` as long as the initial value is not known.
     length: u32,
-    /// The event that wrote it, and its place in the order; `NONE` and 0 for the initial state.
-    by: u32,
-    at: u32,
-    /// The place of the last event that read it, or 0.
-    read_at: u32,
 }
 
-impl Version {
+impl Content {
+    fn is_unknown(&self) -> bool {
+        self.length == NONE
+    }
+
     fn fits(&self, expected: Expected) -> bool {
         match expected.length {
             NONE => self.value == expected.value || self.length == NONE,
@@ -39,16 +42,33 @@ impl Version {
     }
 }
 
-/// A key.
+/// Which events had to do with a content.
+#[derive(Clone, Copy)]
+struct Touched {
+    /// The event that wrote it, and its place in the order; `NONE` and 0 for the initial state.
+    by: u32,
+    at: u32,
+    /// The place of the last event that read it, or 0.
+    read_at: u32,
+}
+
+/// What each event asks of a key: a small table that stays in the cache.
 #[derive(Clone, Copy)]
 struct Cell {
-    now: Version,
-    /// What it held before.
-    before: Version,
+    now: Content,
     /// The open event that writes the key and opened last, if any.
     writer: u32,
-    /// The first of the open reads of the key, in `Run::reads`.
+    /// The first of the reads of the key by open events, in `Run::reads`.
     reads: u32,
+}
+
+/// What is noted of a key for events that move.
+#[derive(Clone, Copy)]
+struct Past {
+    now: Touched,
+    /// What the key held before.
+    before: Content,
+    before_touched: Touched,
 }
 
 /// A read of an open event, in the list of its key.
@@ -77,6 +97,7 @@ pub(super) struct Run<T> {
     /// For each transaction the last one before it in its session that committed.
     previous_txn: Vec<u32>,
     cells: Vec<Cell>,
+    pasts: Vec<Past>,
     states: Vec<State>,
     /// The slot of each event that is open, and how many events had run when it opened.
     slot_of: Vec<u32>,
@@ -100,6 +121,19 @@ pub(super) struct Run<T> {
     steps: usize,
 }
 
+/// What became of a run.
+pub(super) struct Ran {
+    pub order: Vec<Node>,
+    states: Vec<State>,
+}
+
+impl Ran {
+    /// Whether an event has run.
+    pub fn has(&self, node: Node) -> bool {
+        self.states[node.0 as usize] == State::Done
+    }
+}
+
 /// So many events that may still move are always kept.
 const FEW_MOVABLE: usize = 1 << 12;
 
@@ -111,6 +145,7 @@ impl<T: Txns> Run<T> {
             events_per_txn,
             previous_txn: Vec::new(),
             cells: Vec::new(),
+            pasts: Vec::new(),
             states: Vec::new(),
             slot_of: Vec::new(),
             opened_at: Vec::new(),
@@ -132,6 +167,7 @@ impl<T: Txns> Run<T> {
         let events = txns * self.events_per_txn as usize;
         self.previous_txn.reserve_exact(txns);
         self.cells.reserve_exact(keys);
+        self.pasts.reserve_exact(keys);
         self.states.reserve_exact(events);
         self.slot_of.reserve_exact(events);
         self.opened_at.reserve_exact(events);
@@ -146,8 +182,9 @@ impl<T: Txns> Run<T> {
     /// Adds the next key, with what it holds at first if that is known.
     pub fn add_key(&mut self, initial: Option<ValueId>) {
         let (value, length) = initial.map_or((ValueId::NIL.0, NONE), |value| (value.0, 0));
-        let now = Version { value, length, by: NONE, at: 0, read_at: 0 };
-        self.cells.push(Cell { now, before: now, writer: NONE, reads: NONE });
+        let (content, untouched) = (Content { value, length }, Touched { by: NONE, at: 0, read_at: 0 });
+        self.cells.push(Cell { now: content, writer: NONE, reads: NONE });
+        self.pasts.push(Past { now: untouched, before: content, before_touched: untouched });
     }
 
     /// Adds the next transaction, of so many operations; `previous` is the last one before it in its session that
@@ -171,6 +208,18 @@ impl<T: Txns> Run<T> {
         })
     }
 
+    /// Has what events need looked up at the same time, so that opening them one after the other does not wait for it.
+    pub fn fetch(&self, nodes: impl Iterator<Item = Node> + Clone) {
+        for node in nodes.clone() {
+            self.txns.fetch(self.txn_of(node));
+        }
+        for node in nodes {
+            self.txns.each_key(self.txn_of(node), |key| {
+                std::hint::black_box((self.cells[key.index()].reads, self.pasts[key.index()].now.by));
+            });
+        }
+    }
+
     /// From now on an event may run.
     pub fn open(&mut self, node: Node) {
         if self.states[node.0 as usize] != State::Waiting {
@@ -191,6 +240,7 @@ impl<T: Txns> Run<T> {
         }
         // A writer begins as late as it can: no other writer of its keys may commit in between.
         let runs_at_once = slot.is_read_only && self.is_free(node) && self.mismatch(&slot).is_none();
+        slot.is_noted = !runs_at_once;
         if !runs_at_once {
             slot.reads.iter().for_each(|&read| self.note_read(read, node));
         }
@@ -205,24 +255,34 @@ impl<T: Txns> Run<T> {
         self.force(node, 0)
     }
 
+    /// An event ran before this run began.
+    pub fn skip(&mut self, node: Node) {
+        self.states[node.0 as usize] = State::Done;
+    }
+
     /// The order, with those transactions of unknown outcome that ran to their end.
-    pub fn finish(mut self) -> Certificate {
+    pub fn finish(self) -> Certificate {
+        let (events_per_txn, mut committed_unknown) = (self.events_per_txn, self.txns.unknown());
+        let Ran { mut order, states } = self.into_ran();
+        let has_run = |txn| states[Node::commit(txn, events_per_txn).0 as usize] == State::Done;
+        committed_unknown.retain(|&txn| has_run(txn));
+        order.retain(|node| has_run(TxnId(node.0 / events_per_txn)));
+        Certificate::Holds { order, committed_unknown }
+    }
+
+    /// The events that ran, in their order.
+    pub fn into_ran(mut self) -> Ran {
         self.order.push(Node::INITIAL);
         self.moved.sort_by_key(|&(place, _)| place);
-        let commit_of = |txn| Node::commit(txn, self.events_per_txn).0 as usize;
-        let has_run = |txn| self.states[commit_of(txn)] == State::Done;
-        let mut committed_unknown = self.txns.unknown();
-        committed_unknown.retain(|&txn| has_run(txn));
-        let keeps = |node: &Node| *node != Node::INITIAL && has_run(self.txn_of(*node));
         let mut order = Vec::with_capacity(self.order.len());
         let mut moved = self.moved.iter().peekable();
         for (place, &node) in self.order.iter().enumerate() {
             while let Some(&(_, node)) = moved.next_if(|&&(before, _)| before as usize == place) {
                 order.push(node);
             }
-            order.extend(Some(node).filter(keeps));
+            order.extend(Some(node).filter(|&node| node != Node::INITIAL));
         }
-        Certificate::Holds { order, committed_unknown }
+        Ran { order, states: self.states }
     }
 
     fn txn_of(&self, node: Node) -> TxnId {
@@ -315,24 +375,31 @@ impl<T: Txns> Run<T> {
     /// Of two events that wrote a key at the same time, the later one may have come first: if a read expects what the
     /// earlier one left, the later one moves before it, unless another event saw that it was later.
     fn move_overwriter(&mut self, read: Read) -> bool {
-        let Cell { now, before, .. } = self.cells[read.key.index()];
+        let Past { now, before, before_touched: first } = self.pasts[read.key.index()];
         let event = Node(now.by);
-        if !before.fits(read.expected) || before.by == NONE || now.by == NONE || now.read_at > now.at {
+        if !before.fits(read.expected) || first.by == NONE || now.by == NONE || now.read_at > now.at {
             return false;
         }
         let is_moved = self.order[now.at as usize] != event;
-        let is_too_late = self.opened_at[event.0 as usize] > before.at;
+        let is_too_late = self.opened_at[event.0 as usize] > first.at;
         let Some(slot) = self.slot_of_done(event) else { return false };
-        if is_moved || is_too_late || !self.may_move(&slot, event, read.key, now.at, before.at) {
+        if is_moved || is_too_late || !self.may_move(&slot, event, read.key, now.at, first.at) {
             return false;
         }
         self.order[now.at as usize] = Node::INITIAL;
-        self.moved.push((before.at, event));
+        self.moved.push((first.at, event));
         for write in &slot.writes {
-            let cell = &mut self.cells[write.key.index()];
+            let (cell, past) = (&mut self.cells[write.key.index()], &mut self.pasts[write.key.index()]);
             match write.key == read.key {
-                true => (cell.now, cell.before) = (before, Version { at: before.at, ..now }),
-                false if cell.now.by == event.0 => cell.now.at = before.at,
+                true => {
+                    *past = Past {
+                        now: first,
+                        before: cell.now,
+                        before_touched: Touched { at: first.at, ..now },
+                    };
+                    cell.now = before;
+                }
+                false if past.now.by == event.0 => past.now.at = first.at,
                 false => {}
             }
         }
@@ -350,7 +417,7 @@ impl<T: Txns> Run<T> {
     }
 
     /// Whether a version of a key may move before the one that it replaced: their events were open at the same time.
-    fn may_version_move(&self, event: u32, replaced: &Version) -> bool {
+    fn may_version_move(&self, event: u32, replaced: &Touched) -> bool {
         replaced.by != NONE && replaced.by != event && replaced.at >= self.opened_at[event as usize]
     }
 
@@ -363,8 +430,8 @@ impl<T: Txns> Run<T> {
         let mut movable = std::mem::take(&mut self.movable);
         movable.retain(|&event, slot| {
             let may_move = |write: &Write| {
-                let cell = &self.cells[write.key.index()];
-                cell.now.by == event && self.may_version_move(event, &cell.before)
+                let past = &self.pasts[write.key.index()];
+                past.now.by == event && self.may_version_move(event, &past.before_touched)
             };
             slot.writes.iter().any(may_move)
         });
@@ -376,13 +443,13 @@ impl<T: Txns> Run<T> {
     /// place to the earlier one. Of keys that were written again since then nothing is known; the checker will tell.
     fn may_move(&self, slot: &Slot, event: Node, but: KeyId, from: u32, to: u32) -> bool {
         let is_between = |place: u32| to <= place && place < from;
-        let cell = |key: KeyId| &self.cells[key.index()];
+        let past = |key: KeyId| &self.pasts[key.index()];
         let is_seen = |write: &Write| {
-            let Cell { now, before, .. } = *cell(write.key);
+            let Past { now, before_touched: before, .. } = *past(write.key);
             write.key != but && now.by == event.0 && (is_between(before.read_at) || is_between(before.at))
         };
         let is_changed = |read: &Read| {
-            let now = cell(read.key).now;
+            let now = past(read.key).now;
             now.by != NONE && is_between(now.at)
         };
         !slot.writes.iter().any(is_seen) && !slot.reads.iter().any(is_changed)
@@ -393,7 +460,7 @@ impl<T: Txns> Run<T> {
     fn run_readers(&mut self, slot: &Slot, depth: usize) -> bool {
         let mut readers = Vec::new();
         for write in &slot.writes {
-            self.find_readers(write.key, slot.event, &mut readers);
+            self.find_readers(write.key, slot, &mut readers);
         }
         for &reader in &readers {
             self.force(Node(reader), depth + 1);
@@ -401,28 +468,19 @@ impl<T: Txns> Run<T> {
         readers.is_empty() || self.mismatch(slot).is_none()
     }
 
-    /// The open events that read what a key holds; those that have run leave the list.
-    fn find_readers(&mut self, key: KeyId, but: u32, readers: &mut Vec<u32>) {
-        let cell = &self.cells[key.index()];
-        if cell.reads == NONE {
-            return;
-        }
-        let (now, mut entry, mut kept) = (cell.now, cell.reads, NONE);
+    /// The open events that read what a key holds, which an event overwrites. Where that is not known, those that read what
+    /// the event leaves are none.
+    fn find_readers(&mut self, key: KeyId, by: &Slot, readers: &mut Vec<u32>) {
+        let Cell { now, reads: mut entry, .. } = self.cells[key.index()];
         while entry != NONE {
-            let read = self.reads[entry as usize];
-            if self.states[read.event as usize] == State::Done {
-                self.free_reads.push(entry);
-            } else {
-                self.reads[entry as usize].next = kept;
-                kept = entry;
-                if read.event != but && now.fits(read.expected) {
-                    readers.push(read.event);
-                }
+            let OpenRead { event, expected, next } = self.reads[entry as usize];
+            let waits = now.is_unknown() && by.leaves(key, expected.value);
+            if event != by.event && now.fits(expected) && !waits {
+                readers.push(event);
             }
-            entry = read.next;
+            entry = next;
             self.steps = self.steps.saturating_sub(1);
         }
-        self.cells[key.index()].reads = kept;
     }
 
     /// An open event that writes what a read expects.
@@ -443,19 +501,18 @@ impl<T: Txns> Run<T> {
     /// The first read of an event that the store does not explain.
     fn mismatch(&mut self, slot: &Slot) -> Option<Read> {
         self.steps = self.steps.saturating_sub(slot.reads.len());
-        let fits = |read: &&Read| !self.cells[read.key.index()].now.fits(read.expected);
-        slot.reads.iter().find(fits).copied()
+        slot.reads.iter().find(|&&read| !self.is_explained(read)).copied()
+    }
+
+    /// Whether a key holds what a read returned. Where that is not known, no open event writes what it returned.
+    fn is_explained(&mut self, read: Read) -> bool {
+        let Cell { now, writer, .. } = self.cells[read.key.index()];
+        now.fits(read.expected) && (!now.is_unknown() || writer == NONE || self.open_writer(read).is_none())
     }
 
     /// Notes a read of an open event.
     fn note_read(&mut self, Read { key, expected }: Read, node: Node) {
         let cell = &mut self.cells[key.index()];
-        // Keys that are read and never written would collect entries.
-        while cell.reads != NONE && self.states[self.reads[cell.reads as usize].event as usize] == State::Done
-        {
-            self.free_reads.push(cell.reads);
-            cell.reads = self.reads[cell.reads as usize].next;
-        }
         let read = OpenRead { event: node.0, expected, next: cell.reads };
         cell.reads = match self.free_reads.pop() {
             Some(entry) => {
@@ -469,6 +526,24 @@ impl<T: Txns> Run<T> {
         };
     }
 
+    /// Takes a read of an event that runs from the list of its key, where those that opened last come first.
+    fn forget_read(&mut self, key: KeyId, event: u32) {
+        let (mut before, mut entry) = (NONE, self.cells[key.index()].reads);
+        while entry != NONE && self.reads[entry as usize].event != event {
+            (before, entry) = (entry, self.reads[entry as usize].next);
+            self.steps = self.steps.saturating_sub(1);
+        }
+        if entry == NONE {
+            return;
+        }
+        let next = self.reads[entry as usize].next;
+        match before {
+            NONE => self.cells[key.index()].reads = next,
+            before => self.reads[before as usize].next = next,
+        }
+        self.free_reads.push(entry);
+    }
+
     /// Runs an event that is open.
     fn place(&mut self, node: Node) {
         self.states[node.0 as usize] = State::Done;
@@ -478,16 +553,18 @@ impl<T: Txns> Run<T> {
         self.free_slots.push(place);
         if T::FORGETS {
             let slot = &self.slots[place as usize];
-            let replaces = |write: &Write| self.may_version_move(node.0, &self.cells[write.key.index()].now);
+            let replaces = |write: &Write| self.may_version_move(node.0, &self.pasts[write.key.index()].now);
             if slot.writes.iter().any(replaces) {
                 self.keep_movable(slot.clone());
             }
         }
-        let slot = &mut self.slots[place as usize];
-        slot.event = NONE;
-        for Read { key, expected } in &slot.reads {
+        let mut slot = std::mem::take(&mut self.slots[place as usize]);
+        for &Read { key, expected } in &slot.reads {
+            if slot.is_noted {
+                self.forget_read(key, node.0);
+            }
+            self.pasts[key.index()].now.read_at = at;
             let now = &mut self.cells[key.index()].now;
-            now.read_at = at;
             if now.length == NONE {
                 // What was read of an unknown initial value is the initial value.
                 now.value = expected.value;
@@ -495,15 +572,18 @@ impl<T: Txns> Run<T> {
             }
         }
         for &Write { key, value, is_append } in &slot.writes {
-            let cell = &mut self.cells[key.index()];
-            if cell.now.by != node.0 {
-                cell.before = cell.now;
+            let (cell, past) = (&mut self.cells[key.index()], &mut self.pasts[key.index()]);
+            if past.now.by != node.0 {
+                (past.before, past.before_touched) = (cell.now, past.now);
             }
             let length = if is_append { cell.now.length.wrapping_add(1) } else { 0 };
-            cell.now = Version { value, length, by: node.0, at, read_at: 0 };
+            cell.now = Content { value, length };
+            past.now = Touched { by: node.0, at, read_at: 0 };
             if cell.writer == node.0 {
                 cell.writer = NONE;
             }
         }
+        slot.event = NONE;
+        self.slots[place as usize] = slot;
     }
 }
