@@ -4,13 +4,14 @@
 //! on the rows with its own changes in them; every answer must be the one it had, and what it wrote takes effect at its
 //! commit (`rows/table.rs`).
 
+mod lane;
 mod table;
 
 use history::{History, KeyId, Op, OpId, Predicate, RecordedPredicate, Row, TxnId, ValueId};
 
 use crate::effects::Content;
 use crate::{Flaw, Place};
-use table::{Changes, Table, UNCHANGED, View};
+use table::{Changes, NONE, Table, UNCHANGED, View};
 
 pub(crate) struct Rows<'h> {
     history: &'h History,

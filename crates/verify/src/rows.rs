@@ -13,6 +13,7 @@ mod blocks;
 mod contents;
 mod dead_end;
 mod extent;
+mod key_set;
 mod lane;
 mod open;
 mod pending_reads;

@@ -37,6 +37,7 @@ use crate::problem::{INITIAL, OPEN, Problem, UNUSED};
 use crate::time::MaybeEdge;
 use crate::windows::Windows;
 use crate::writers::{Group, Selected, Writers};
+use open::OpenReaders;
 
 /// No explanation exists.
 #[derive(Clone, Debug)]
@@ -114,7 +115,7 @@ pub(crate) struct Saturation<'p, 'a> {
     /// The keys that a transaction read.
     is_read: Vec<bool>,
     open_of_read: Vec<u32>,
-    open_of_write: Vec<(u32, u32)>,
+    open_readers: OpenReaders,
     waiting: Vec<u32>,
     is_waiting: Vec<bool>,
     fresh: Vec<EdgeId>,
@@ -192,18 +193,15 @@ impl<'p, 'a> Saturation<'p, 'a> {
         let observed_count = known.graph.edge_count();
         let improved = Selected::all(chains.len());
         let mut open_of_read = Vec::new();
-        let mut open_of_write = Vec::new();
         if !problem.open.is_empty() {
             open_of_read = vec![NONE; problem.source.len()];
             for (open, entry) in problem.open.iter().enumerate() {
                 open_of_read[entry.read as usize] = open as u32;
-                let writes = entry.candidates.iter().filter(|&&write| write != INITIAL);
-                open_of_write.extend(writes.map(|&write| (write, open as u32)));
             }
-            open_of_write.sort_unstable();
         }
         Self {
             readers: Readers::new(problem),
+            open_readers: OpenReaders::new(problem),
             is_read: keys_that_are_read(problem),
             windows: Windows::default(),
             waiting: Vec::new(),
@@ -218,7 +216,6 @@ impl<'p, 'a> Saturation<'p, 'a> {
             rounds: 0,
             maybe_edges,
             open_of_read,
-            open_of_write,
             fresh: Vec::new(),
             order: Vec::new(),
             is_stale: false,

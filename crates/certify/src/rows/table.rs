@@ -4,40 +4,33 @@
 //! and 9`): the rows that match are found by running over one column, a change of columns sets some cells, and a row is
 //! compared with what a read returned cell by cell. Anything else is kept as it is, and asked one by one.
 //!
-//! Costs 8 bytes for each column and key. Checking 500 transactions of `blindw-pred` on 10,000 rows took 651 million
-//! instructions with rows as they are written, of which a predicate asked those that its interval did not exclude; it takes
-//! 154 million.
+//! Costs 12 bytes for each column and key. Checking 500 transactions of `blindw-pred` on 10,000 rows took 651 million
+//! instructions with rows as they are written, of which a predicate asked those that its interval did not exclude. With
+//! columns it took 141 million, and takes 89 million since columns are searched in 32 bits (`lane.rs`), what is no row
+//! of integers is kept apart, and a row that changes is copied once.
 
-use std::cell::OnceCell;
-use std::collections::BTreeSet;
+use std::cell::{Cell, OnceCell};
+use std::collections::{BTreeMap, BTreeSet};
 
 use history::{Change, Datum, History, KeyId, Op, Predicate, Subject, ValueId};
 
+use super::lane::Lane;
 use crate::effects::Content;
 
 /// No such column, or no row of integers.
-const NONE: i64 = i64::MIN;
+pub(super) const NONE: i64 = i64::MIN;
 
 /// The most columns; rows of histories with more, or with names that are no texts, are kept as they are.
 const MOST_COLUMNS: usize = 16;
 
 /// What a key holds.
-#[derive(Clone, Debug)]
-pub(super) enum Held {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Held {
     Nothing,
     /// A row of integers, which are kept apart.
     Integers,
-    Other(Content),
-}
-
-impl Held {
-    pub fn is_dead(&self) -> bool {
-        match self {
-            Self::Nothing => true,
-            Self::Integers => false,
-            Self::Other(content) => content.is_dead,
-        }
-    }
+    /// Anything else, which is kept apart too.
+    Other,
 }
 
 /// The columns that rows of integers may have, in their order.
@@ -75,24 +68,23 @@ impl Columns {
     }
 
     /// What a content is, with its cells if it is a row of integers.
-    pub fn held(&self, content: Content, cells: &mut Vec<i64>) -> Held {
-        let start = cells.len();
-        cells.resize(start + self.names.len(), NONE);
+    fn held(&self, content: &Content, cells: &mut [i64]) -> Held {
+        cells.fill(NONE);
         match &content.datum {
             Datum::Nil => Held::Nothing,
             Datum::Row(columns) if !content.is_dead && !columns.is_empty() => {
                 for (name, value) in columns {
                     match (self.place(name), value) {
-                        (Some(place), Datum::Int(int)) if *int != NONE => cells[start + place] = *int,
+                        (Some(place), Datum::Int(int)) if *int != NONE => cells[place] = *int,
                         _ => {
-                            cells[start..].fill(NONE);
-                            return Held::Other(content);
+                            cells.fill(NONE);
+                            return Held::Other;
                         }
                     }
                 }
                 Held::Integers
             }
-            _ => Held::Other(content),
+            _ => Held::Other,
         }
     }
 
@@ -140,6 +132,8 @@ pub(super) struct Changes {
     held: Vec<Held>,
     /// As many for each row as there are columns.
     cells: Vec<i64>,
+    /// What keys hold that hold neither nothing nor a row of integers.
+    others: BTreeMap<KeyId, Content>,
 }
 
 /// The rows as they are committed.
@@ -148,11 +142,13 @@ pub(super) struct Table<'h> {
     pub columns: Columns,
     held: Vec<Held>,
     /// For each column the cells of all keys.
-    lanes: Vec<Vec<i64>>,
-    /// The keys that hold neither nothing nor a row of integers.
-    others: BTreeSet<KeyId>,
+    lanes: Vec<Lane>,
+    /// What keys hold that hold neither nothing nor a row of integers.
+    others: BTreeMap<KeyId, Content>,
     /// Rows of integers as they are written, for predicates that are no interval.
     written: Vec<OnceCell<Datum>>,
+    /// Whether there is any.
+    has_written: Cell<bool>,
 }
 
 impl<'h> Table<'h> {
@@ -160,45 +156,56 @@ impl<'h> Table<'h> {
     pub fn new(history: &'h History) -> Self {
         let columns = Columns::of(history);
         let keys = history.keys().len();
-        let lanes = vec![vec![NONE; keys]; columns.count()];
+        let lanes = (0..columns.count()).map(|_| Lane::new(keys)).collect();
         let mut table = Self {
             history,
             columns,
             held: vec![Held::Nothing; keys],
             lanes,
-            others: BTreeSet::new(),
+            others: BTreeMap::new(),
             written: vec![OnceCell::new(); keys],
+            has_written: Cell::new(false),
         };
-        let mut cells = Vec::new();
+        let mut cells = vec![NONE; table.columns.count()];
         for (key, _) in history.keys().iter() {
             let value = history.initial().value_of(key).unwrap_or(ValueId::NIL);
             let content = Content::row(history.values().original(value));
-            cells.clear();
-            let held = table.columns.held(content, &mut cells);
+            let held = table.columns.held(&content, &mut cells);
             table.set(key, held, &cells);
+            if held == Held::Other {
+                table.others.insert(key, content);
+            }
         }
         table
     }
 
+    /// What a key holds; the content of another kind is put there by the caller.
     fn set(&mut self, key: KeyId, held: Held, cells: &[i64]) {
-        match (&self.held[key.index()], &held) {
-            (_, Held::Other(_)) => _ = self.others.insert(key),
-            (Held::Other(_), _) => _ = self.others.remove(&key),
-            _ => {}
+        if std::mem::replace(&mut self.held[key.index()], held) == Held::Other {
+            self.others.remove(&key);
         }
-        self.held[key.index()] = held;
-        self.written[key.index()].take();
+        if self.has_written.get() {
+            self.written[key.index()].take();
+        }
         for (lane, &cell) in self.lanes.iter_mut().zip(cells) {
-            lane[key.index()] = cell;
+            lane.set(key, cell);
         }
     }
 
     /// Takes over what a transaction changed.
-    pub fn commit(&mut self, changes: Changes) {
+    pub fn commit(&mut self, mut changes: Changes) {
         let width = self.columns.count();
-        for (place, (key, held)) in changes.keys.into_iter().zip(changes.held).enumerate() {
+        for (place, (&key, &held)) in changes.keys.iter().zip(&changes.held).enumerate() {
             self.set(key, held, &changes.cells[place * width..][..width]);
         }
+        self.others.append(&mut changes.others);
+    }
+
+    /// A row of integers as it is written.
+    fn written(&self, key: KeyId) -> &Datum {
+        self.has_written.set(true);
+        let datum = || self.columns.datum(|column| self.lanes[column].get(key));
+        self.written[key.index()].get_or_init(datum)
     }
 }
 
@@ -219,37 +226,50 @@ impl View<'_, '_> {
         (place != UNCHANGED).then_some(place as usize)
     }
 
-    fn held(&self, key: KeyId) -> &Held {
-        self.own_place(key).map_or(&self.table.held[key.index()], |place| &self.own.held[place])
+    fn held(&self, key: KeyId) -> Held {
+        self.own_place(key).map_or(self.table.held[key.index()], |place| self.own.held[place])
     }
 
-    fn cell(&self, key: KeyId, column: usize) -> i64 {
+    /// What a key holds that holds neither nothing nor a row of integers.
+    fn other(&self, key: KeyId) -> &Content {
+        let others = if self.own_place(key).is_some() { &self.own.others } else { &self.table.others };
+        &others[&key]
+    }
+
+    fn own_cells(&self, place: usize) -> &[i64] {
         let width = self.table.columns.count();
-        let own = |place: usize| self.own.cells[place * width + column];
-        self.own_place(key).map_or_else(|| self.table.lanes[column][key.index()], own)
+        &self.own.cells[place * width..][..width]
     }
 
     fn datum(&self, key: KeyId) -> Datum {
-        match self.held(key) {
-            Held::Nothing => Datum::Nil,
-            Held::Integers => self.table.columns.datum(|column| self.cell(key, column)),
-            Held::Other(content) => content.datum.clone(),
+        match (self.held(key), self.own_place(key)) {
+            (Held::Nothing, _) => Datum::Nil,
+            (Held::Integers, Some(place)) => self.table.columns.datum(|column| self.own_cells(place)[column]),
+            (Held::Integers, None) => self.table.columns.datum(|column| self.table.lanes[column].get(key)),
+            (Held::Other, _) => self.other(key).datum.clone(),
         }
     }
 
     pub fn is_dead(&self, key: KeyId) -> bool {
-        self.held(key).is_dead()
+        match self.held(key) {
+            Held::Nothing => true,
+            Held::Integers => false,
+            Held::Other => self.other(key).is_dead,
+        }
     }
 
     /// Whether a key holds a value, or a mark of that value.
     pub fn is_value(&self, key: KeyId, value: ValueId) -> bool {
-        let values = self.table.history.values();
-        match self.held(key) {
-            Held::Nothing => values.is_original(value, &Datum::Nil),
-            Held::Integers => {
-                self.table.columns.is_value(self.table.history, value, |column| self.cell(key, column))
+        let (history, table) = (self.table.history, self.table);
+        match (self.held(key), self.own_place(key)) {
+            (Held::Nothing, _) => history.values().is_original(value, &Datum::Nil),
+            (Held::Integers, Some(place)) => {
+                table.columns.is_value(history, value, |column| self.own_cells(place)[column])
             }
-            Held::Other(content) => values.is_original(value, &content.datum),
+            (Held::Integers, None) => {
+                table.columns.is_value(history, value, |column| table.lanes[column].get(key))
+            }
+            (Held::Other, _) => history.values().is_original(value, &self.other(key).datum),
         }
     }
 
@@ -258,10 +278,11 @@ impl View<'_, '_> {
         match self.held(key) {
             Held::Nothing => false,
             Held::Integers if self.own_place(key).is_some() => predicate.matches(name, &self.datum(key)),
-            Held::Integers => {
-                predicate.matches(name, self.table.written[key.index()].get_or_init(|| self.datum(key)))
+            Held::Integers => predicate.matches(name, self.table.written(key)),
+            Held::Other => {
+                let content = self.other(key);
+                !content.is_dead && predicate.matches(name, &content.datum)
             }
-            Held::Other(content) => !content.is_dead && predicate.matches(name, &content.datum),
         }
     }
 
@@ -272,11 +293,11 @@ impl View<'_, '_> {
             return keys.filter(|&key| self.matches(predicate, key)).collect();
         };
         let mut found = Vec::new();
-        add_between(&self.table.lanes[column], least, most, &mut found);
+        self.table.lanes[column].add_between(least, most, &mut found);
         let is_to_be_asked = !self.own.keys.is_empty() || !self.table.others.is_empty();
         if is_to_be_asked {
             found.retain(|&key| self.own_place(key).is_none());
-            let others = self.table.others.iter().filter(|&&key| self.own_place(key).is_none());
+            let others = self.table.others.keys().filter(|&&key| self.own_place(key).is_none());
             let asked = others.chain(&self.own.keys).copied();
             found.extend(asked.filter(|&key| self.matches(predicate, key)));
             found.sort_unstable();
@@ -296,56 +317,44 @@ impl View<'_, '_> {
 
     /// Changes a row.
     pub fn put(&mut self, key: KeyId, content: Content) {
-        let mut cells = Vec::new();
-        let held = self.table.columns.held(content, &mut cells);
-        self.put_held(key, held, &cells);
+        let (place, width) = (self.own_row(key), self.table.columns.count());
+        let held = self.table.columns.held(&content, &mut self.own.cells[place * width..][..width]);
+        self.own.held[place] = held;
+        match held {
+            Held::Other => _ = self.own.others.insert(key, content),
+            Held::Nothing | Held::Integers => _ = self.own.others.remove(&key),
+        }
     }
 
-    fn put_held(&mut self, key: KeyId, held: Held, cells: &[i64]) {
-        match self.own_place(key) {
-            None => {
-                self.own_place[key.index()] = self.own.keys.len() as u32;
-                self.own.keys.push(key);
-                self.own.held.push(held);
-                self.own.cells.extend_from_slice(cells);
-            }
-            Some(place) => {
-                self.own.held[place] = held;
-                self.own.cells[place * cells.len()..][..cells.len()].copy_from_slice(cells);
-            }
+    /// The place of a key among the changes, where it has the cells that it had until now. A content of another kind is
+    /// not put there: that is for the caller.
+    fn own_row(&mut self, key: KeyId) -> usize {
+        if let Some(place) = self.own_place(key) {
+            return place;
         }
+        let place = self.own.keys.len();
+        self.own_place[key.index()] = place as u32;
+        self.own.keys.push(key);
+        self.own.held.push(self.table.held[key.index()]);
+        self.own.cells.extend(self.table.lanes.iter().map(|lane| lane.get(key)));
+        place
     }
 
     /// Applies a change to rows that match.
     pub fn change(&mut self, change: &Change, keys: &[KeyId]) {
         let sets = self.table.columns.sets(change);
-        let mut cells = vec![NONE; self.table.columns.count()];
+        let width = self.table.columns.count();
         for &key in keys {
             match (&sets, self.held(key)) {
                 (Some(sets), Held::Integers) => {
-                    for (column, cell) in cells.iter_mut().enumerate() {
-                        *cell = self.cell(key, column);
-                    }
-                    sets.iter().for_each(|&(column, int)| cells[column] = int);
-                    self.put_held(key, Held::Integers, &cells);
+                    let cells = self.own_row(key) * width;
+                    sets.iter().for_each(|&(column, int)| self.own.cells[cells + column] = int);
                 }
                 _ => {
                     let changed = change.apply(&self.datum(key));
                     self.put(key, Content::row(changed));
                 }
             }
-        }
-    }
-}
-
-/// Adds the keys whose cells lie between two integers: of 64 cells at a time, first which they are, then each of them.
-fn add_between(lane: &[i64], least: i64, most: i64, found: &mut Vec<KeyId>) {
-    let is_hit = |cell: i64| u64::from(least <= cell) & u64::from(cell <= most);
-    for (block, cells) in lane.chunks(64).enumerate() {
-        let mut hits = cells.iter().rev().fold(0, |hits, &cell| hits << 1 | is_hit(cell));
-        while hits != 0 {
-            found.push(KeyId::from_index(block * 64 + hits.trailing_zeros() as usize));
-            hits &= hits - 1;
         }
     }
 }

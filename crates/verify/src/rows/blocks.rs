@@ -8,7 +8,7 @@
 use history::{KeyId, TxnId};
 
 use super::contents::ContentNumber;
-use super::extent::{Extents, RowChange};
+use super::extent::{Extents, RowChange, Writes};
 use super::scripts::{ScriptStep, find};
 use super::search::{Deed, LearnedOrder, RowSearch};
 
@@ -47,10 +47,11 @@ impl RowSearch<'_, '_> {
                 continue;
             }
             let Some((began, effects)) = self.effects_of(place) else { continue };
-            let blocks = self.blocks(txn, &effects);
+            let writes = self.writes(effects);
+            let blocks = self.blocks(txn, &writes);
             let strong = blocks.waits.len() + usize::from(blocks.late.is_some());
             if strong == 0 && blocks.weak == 0 {
-                self.place(place, began, &effects);
+                self.place(place, began, &writes);
                 return Ok(());
             }
             if strong == 0 {
@@ -63,7 +64,7 @@ impl RowSearch<'_, '_> {
             blocked.late.extend(blocks.late);
             blocked.waits.extend(blocks.waits);
             if began == self.moment() {
-                self.open[place].effects = Some(effects);
+                self.open[place].effects = Some(writes.effects);
             }
         }
         match least_weak.1 {
@@ -78,19 +79,18 @@ impl RowSearch<'_, '_> {
     /// Places a writer whatever speaks against it.
     pub(super) fn place_at(&mut self, place: usize) {
         if let Some((began, effects)) = self.effects_of(place) {
-            self.place(place, began, &effects);
+            let writes = self.writes(effects);
+            self.place(place, began, &writes);
         }
     }
 
     /// The transactions that should come before a writer.
-    fn blocks(&mut self, writer: TxnId, effects: &[(KeyId, ContentNumber)]) -> Blocks {
+    fn blocks(&mut self, writer: TxnId, writes: &Writes) -> Blocks {
         let mut blocks = Blocks::default();
-        self.pending.fetch(effects.iter().map(|&(key, _)| key));
-        let changes = self.changes(effects);
-        for &(key, _, after) in &changes {
+        for &(key, _, after) in &writes.changes {
             self.add_blocks(&mut blocks, writer, key, after);
         }
-        blocks.weak = self.surprised(writer, &changes);
+        blocks.weak = self.surprised(writer, writes);
         blocks
     }
 
@@ -135,15 +135,14 @@ impl RowSearch<'_, '_> {
     }
 
     /// How many readers would have seen a row that they did not see, for all rows together.
-    fn surprised(&self, writer: TxnId, changes: &[RowChange]) -> u32 {
-        let extents = Extents::of(&self.scripts.contents, &self.table, changes);
+    fn surprised(&self, writer: TxnId, writes: &Writes) -> u32 {
         let waiting = self.open.iter().filter(|open| open.txn != writer && open.fitted.is_empty());
         let readers: Vec<TxnId> =
-            waiting.map(|open| open.txn).filter(|&txn| self.may_be_surprised(txn, &extents)).collect();
+            waiting.map(|open| open.txn).filter(|&txn| self.may_be_surprised(txn, &writes.extents)).collect();
         let is_surprised = |change: &RowChange| {
             readers.iter().filter(|&&reader| self.is_surprised(reader, change)).count() as u32
         };
-        if readers.is_empty() { 0 } else { changes.iter().map(is_surprised).sum() }
+        if readers.is_empty() { 0 } else { writes.changes.iter().map(is_surprised).sum() }
     }
 
     fn may_be_surprised(&self, reader: TxnId, extents: &Extents) -> bool {

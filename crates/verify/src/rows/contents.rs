@@ -26,6 +26,8 @@ pub(crate) struct Contents {
     /// The cells of values without columns and of marks, where there can be any.
     value: Option<usize>,
     mark: Option<usize>,
+    /// Whether there was a value without columns that has no cell.
+    pub lacks_values: bool,
     width: usize,
     cells: Vec<i64>,
     others: Vec<Datum>,
@@ -53,14 +55,15 @@ pub(crate) struct Edit<'h> {
 
 impl Contents {
     /// No contents yet; the columns are all that rows and changes will have, and there may be values without columns,
-    /// and marks of deletes.
+    /// and marks of deletes. Such a value where there may be none is taken down in `lacks_values`.
     pub fn new(columns: Vec<Datum>, has_values: bool, has_marks: bool) -> Self {
         let has_values = has_values || columns.is_empty();
         let value = has_values.then_some(columns.len());
         let mark = has_marks.then_some(columns.len() + usize::from(has_values));
         let width = columns.len() + usize::from(has_values) + usize::from(has_marks);
         let cells = vec![MISSING; width];
-        Self { columns, value, mark, width, cells, others: Vec::new(), place_of: FxHashMap::default() }
+        let (others, place_of) = (Vec::new(), FxHashMap::default());
+        Self { columns, value, mark, lacks_values: false, width, cells, others, place_of }
     }
 
     /// A row; nil is nothing.
@@ -77,7 +80,10 @@ impl Contents {
                 number
             }
             value => {
-                let slot = self.value.expect("such values were looked for");
+                let Some(slot) = self.value else {
+                    self.lacks_values = true;
+                    return NOTHING;
+                };
                 let (number, start) = self.push();
                 self.cells[start + slot] = self.cell(value);
                 number
@@ -85,14 +91,18 @@ impl Contents {
         }
     }
 
-    /// A row of integers.
-    pub fn flat_row(&mut self, names: &[Datum], cells: &[i64]) -> ContentNumber {
+    /// A row of integers, in slots that were asked for.
+    pub fn flat_row(&mut self, slots: &[usize], cells: &[i64]) -> ContentNumber {
         let (number, start) = self.push();
-        for (name, &cell) in names.iter().zip(cells) {
-            let slot = self.slot(name).expect("all columns were collected");
+        for (&slot, &cell) in slots.iter().zip(cells) {
             self.cells[start + slot] = self.int_cell(cell);
         }
         number
+    }
+
+    /// The slots of some columns.
+    pub fn slots(&self, names: &[Datum]) -> Vec<usize> {
+        names.iter().map(|name| self.slot(name).expect("all columns were collected")).collect()
     }
 
     /// What a delete leaves.
@@ -169,7 +179,10 @@ impl Contents {
         match &edit.sets {
             Some(sets) if !self.is_dead(content) && self.has_columns(content) => {
                 let end = self.cells.len();
-                self.cells.extend_from_within(start..start + self.width);
+                // For a few cells, a call that copies any number takes longer than the copy.
+                for place in start..start + self.width {
+                    self.cells.push(self.cells[place]);
+                }
                 for &(slot, cell) in sets {
                     self.cells[end + slot] = cell;
                 }

@@ -142,7 +142,7 @@ impl RowSearch<'_, '_> {
     /// Whether a transaction fits if some, the latest first, had not come yet: the earliest of them, and a row. What
     /// others overwrote since stays.
     fn fits_without(&mut self, place: usize, fixed: &[Recent], late: &[Recent]) -> Option<(TxnId, KeyId)> {
-        let mut then = self.open[place].clone();
+        let mut then = self.open[place].counts();
         let mut held: FxHashMap<KeyId, ContentNumber> = FxHashMap::default();
         let mut key = None;
         for recent in late {
@@ -195,7 +195,8 @@ impl RowSearch<'_, '_> {
             let open = Open::new(&mut self.scripts, &self.table, txn, Vec::new());
             if open.fits() && self.helps(txn, wrong) {
                 let effects = super::open::effects(&mut self.scripts, &self.table, txn);
-                self.commit(txn, self.moment(), &effects);
+                let writes = self.writes(effects);
+                self.commit(txn, self.moment(), &writes);
                 return true;
             }
         }

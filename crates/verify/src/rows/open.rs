@@ -8,6 +8,7 @@ use history::{KeyId, TxnId};
 
 use super::contents::ContentNumber;
 use super::extent::{Extents, RowChange};
+use super::key_set::KeySet;
 use super::scripts::{Meeting, ScriptStep, Scripts, find};
 use super::table::RowTable;
 
@@ -25,6 +26,8 @@ pub(crate) struct Open {
     pub fitted: Vec<u32>,
     /// What it would write, if that was asked for and nothing has changed since.
     pub effects: Option<Vec<(KeyId, ContentNumber)>>,
+    /// The rows that match now, of a single update.
+    hits: Option<KeySet>,
     kind: Kind,
 }
 
@@ -49,13 +52,30 @@ impl Open {
             _ => None,
         });
         let counts = counts.collect();
-        let mut open = Self { txn, wrong: 0, writes: 0, counts, fitted, effects: None, kind };
+        let mut open = Self { txn, wrong: 0, writes: 0, counts, fitted, effects: None, hits: None, kind };
         match kind {
             Kind::Query => open.count_query(scripts, table),
             Kind::Update => open.count_update(scripts, table),
             Kind::Other => open.count_all(scripts, table),
         }
         open
+    }
+
+    /// What it would write now.
+    pub fn effects(&mut self, scripts: &mut Scripts<'_>, table: &RowTable) -> Vec<(KeyId, ContentNumber)> {
+        match (self.effects.take(), &self.hits) {
+            (Some(known), _) => known,
+            (None, Some(hits)) => effects_of_update(scripts, table, self.txn, hits),
+            (None, None) => effects(scripts, table, self.txn),
+        }
+    }
+
+    /// A copy that counts what fits, without the lists that are as long as the table.
+    pub fn counts(&mut self) -> Self {
+        let (hits, effects) = (self.hits.take(), self.effects.take());
+        let counts = self.clone();
+        (self.hits, self.effects) = (hits, effects);
+        counts
     }
 
     pub fn fits(&self) -> bool {
@@ -72,14 +92,12 @@ impl Open {
         let [ScriptStep::Query { filter, shown }] = &scripts.of_txn[self.txn.index()].steps[..] else {
             return;
         };
-        let mut hits = Vec::new();
-        table.hits(scripts, filter, &mut hits);
-        let mut unexpected = hits.len();
+        let hits = table.hits(scripts, filter);
+        let mut unexpected = hits.count();
         for row in shown {
-            let now = table.now(row.key);
-            let is_match = scripts.contents.matches(filter, scripts.key(row.key), now);
+            let is_match = hits.has(row.key);
             unexpected -= usize::from(is_match);
-            self.wrong += u32::from(!is_match || !scripts.contents.is_same(now, row.content));
+            self.wrong += u32::from(!is_match || !scripts.contents.is_same(table.now(row.key), row.content));
         }
         self.wrong += unexpected as u32;
     }
@@ -89,14 +107,16 @@ impl Open {
         let [ScriptStep::Update { filter, keys, .. }] = &scripts.of_txn[self.txn.index()].steps[..] else {
             return;
         };
-        let mut hits = Vec::new();
-        table.hits(scripts, filter, &mut hits);
-        self.writes = hits.len() as u32;
-        self.counts.iter_mut().for_each(|(_, count, _)| *count = hits.len() as u64);
+        let hits = table.hits(scripts, filter);
+        let count = hits.count();
+        self.writes = count as u32;
+        self.counts.iter_mut().for_each(|(_, counted, _)| *counted = count as u64);
         if let Some(told) = keys {
-            let both = hits.iter().filter(|key| told.binary_search(key).is_ok()).count();
-            self.wrong = (hits.len() + told.len() - 2 * both) as u32;
+            let different = told.chunk_by(|left, right| left == right);
+            let both = different.filter(|same| hits.has(same[0])).count();
+            self.wrong = (count + told.len() - 2 * both) as u32;
         }
+        self.hits = Some(hits);
     }
 
     fn count_all(&mut self, scripts: &mut Scripts<'_>, table: &RowTable) {
@@ -168,6 +188,9 @@ impl Open {
                     self.effects = None;
                 }
                 if was != is {
+                    if let Some(hits) = &mut self.hits {
+                        hits.toggle(key);
+                    }
                     let told = keys.as_ref().map(|keys| keys.binary_search(&key).is_ok());
                     let meeting = |is_match: bool| Meeting {
                         is_right: told.is_none_or(|told| told == is_match),
@@ -204,11 +227,11 @@ pub(crate) fn concerned(scripts: &Scripts<'_>, table: &RowTable, txn: TxnId) -> 
                 keys.extend(shown.iter().map(|row| row.key));
             }
             ScriptStep::Query { filter, shown } => {
-                table.hits(scripts, filter, &mut keys);
+                table.hits(scripts, filter).each(|key| keys.push(key));
                 keys.extend(shown.iter().map(|row| row.key));
             }
             ScriptStep::Update { filter, keys: told, .. } => {
-                table.hits(scripts, filter, &mut keys);
+                table.hits(scripts, filter).each(|key| keys.push(key));
                 keys.extend(told.iter().flatten());
             }
         }
@@ -224,13 +247,24 @@ pub(crate) fn effects(
     table: &RowTable,
     txn: TxnId,
 ) -> Vec<(KeyId, ContentNumber)> {
-    let mut keys = Vec::new();
-    if let [ScriptStep::Update { filter, edit, .. }] = &scripts.of_txn[txn.index()].steps[..] {
-        table.hits(scripts, filter, &mut keys);
-        let contents = &mut scripts.contents;
-        return keys.into_iter().map(|key| (key, contents.apply(edit, table.now(key)))).collect();
+    if let [ScriptStep::Update { filter, .. }] = &scripts.of_txn[txn.index()].steps[..] {
+        let hits = table.hits(scripts, filter);
+        return effects_of_update(scripts, table, txn, &hits);
     }
-    keys.extend(concerned(scripts, table, txn));
+    let keys = concerned(scripts, table, txn);
     let left = |key: KeyId| Some((key, scripts.meet(txn, key, table.now(key)).left?));
     keys.into_iter().filter_map(left).collect()
+}
+
+/// What a single update would write, of which the rows that match are known.
+fn effects_of_update(
+    scripts: &mut Scripts<'_>,
+    table: &RowTable,
+    txn: TxnId,
+    hits: &KeySet,
+) -> Vec<(KeyId, ContentNumber)> {
+    let [ScriptStep::Update { edit, .. }] = &scripts.of_txn[txn.index()].steps[..] else { return Vec::new() };
+    let (contents, mut effects) = (&mut scripts.contents, Vec::with_capacity(hits.count()));
+    hits.each(|key| effects.push((key, contents.apply(edit, table.now(key)))));
+    effects
 }

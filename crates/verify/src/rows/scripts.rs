@@ -76,12 +76,21 @@ pub(crate) struct Scripts<'h> {
 impl<'h> Scripts<'h> {
     /// The scripts of all transactions that may have committed; `None` if one cannot be run.
     pub fn of(history: &'h History) -> Option<Self> {
+        let scripts = Self::with_cells(history, has_values(history))?;
+        match scripts.contents.lacks_values {
+            true => Self::with_cells(history, true),
+            false => Some(scripts),
+        }
+    }
+
+    fn with_cells(history: &'h History, has_values: bool) -> Option<Self> {
+        let has_marks = history.has_marks();
         let mut scripts = Self {
             history,
-            contents: Contents::new(columns(history)?, has_values(history), history.has_marks()),
+            contents: Contents::new(columns(history)?, has_values, has_marks),
             of_txn: Vec::with_capacity(history.txn_count()),
         };
-        let mut content_of = ContentOf { has_marks: history.has_marks(), ..ContentOf::default() };
+        let mut content_of = ContentOf { has_marks, ..ContentOf::default() };
         for txn in history.txns() {
             let mut script = Script::default();
             if history.outcome(txn) != Outcome::Aborted {
@@ -99,7 +108,7 @@ impl<'h> Scripts<'h> {
 
     /// The step of an operation; none if it tells nothing. `None` if it cannot be run.
     #[expect(clippy::option_option, reason = "an operation may have no step, or be one that cannot be run")]
-    fn step(&mut self, op: &Op<'h>, content_of: &mut ContentOf) -> Option<Option<ScriptStep<'h>>> {
+    fn step(&mut self, op: &Op<'h>, content_of: &mut ContentOf<'h>) -> Option<Option<ScriptStep<'h>>> {
         let history = self.history;
         let mut row = |value: ValueId| content_of.row(history, &mut self.contents, value);
         Some(Some(match *op {
@@ -145,7 +154,7 @@ impl<'h> Scripts<'h> {
     }
 
     /// The rows of an answer by key; `None` if one is there twice or holds nothing, which is never right.
-    fn shown(&mut self, rows: &[Row], content_of: &mut ContentOf) -> Option<Vec<Shown>> {
+    fn shown(&mut self, rows: &[Row], content_of: &mut ContentOf<'h>) -> Option<Vec<Shown>> {
         let history = self.history;
         let mut shown: Vec<Shown> = Vec::with_capacity(rows.len());
         for row in rows {
@@ -234,33 +243,42 @@ pub(crate) fn find(shown: &[Shown], key: KeyId) -> Option<Shown> {
 
 /// The contents of values that were seen before.
 #[derive(Default)]
-struct ContentOf {
+struct ContentOf<'h> {
     /// Rows of integers by their place, and everything else.
     rows: Vec<ContentNumber>,
     others: FxHashMap<ValueId, ContentNumber>,
     has_marks: bool,
+    /// The names of the last row of integers, and their slots: mostly those of the next one too.
+    names: &'h [Datum],
+    slots: Vec<usize>,
 }
 
-impl ContentOf {
+impl<'h> ContentOf<'h> {
     /// The row of a value, looked up once.
-    fn row(&mut self, history: &History, contents: &mut Contents, value: ValueId) -> ContentNumber {
+    fn row(&mut self, history: &'h History, contents: &mut Contents, value: ValueId) -> ContentNumber {
         const UNKNOWN: ContentNumber = u32::MAX;
+        let place = value.table_place();
+        let is_flat = value.small_int().is_none() && value.is_flat();
+        if let Some(&known) = self.rows.get(place).filter(|&&known| is_flat && known != UNKNOWN) {
+            return known;
+        }
         let Some((names, cells)) = history.values().row(value) else {
             let row = || contents.row(&history.values().original(value));
             return *self.others.entry(value).or_insert_with(row);
         };
-        let place = value.table_place();
         if place >= self.rows.len() {
             self.rows.resize(place + 1 + place / 2, UNKNOWN);
         }
-        if self.rows[place] == UNKNOWN {
-            self.rows[place] = contents.flat_row(names, cells);
+        if !std::ptr::eq(self.names, names) {
+            (self.names, self.slots) = (names, contents.slots(names));
         }
+        self.rows[place] = contents.flat_row(&self.slots, cells);
         self.rows[place]
     }
 }
 
-/// Whether anything is a value without columns.
+/// Whether anything that is written, or there at first, is a value without columns. What answers show beside that is seen
+/// when they are taken in: there may be millions of rows in them.
 fn has_values(history: &History) -> bool {
     let is_value = |value: ValueId| value != ValueId::NIL && history.values().row(value).is_none();
     let initial = history.initial();
@@ -268,10 +286,7 @@ fn has_values(history: &History) -> bool {
         InitialDefault::Value(value) => is_value(value),
         InitialDefault::UnknownButOne => true,
     };
-    let any_row = |rows: &Option<Vec<Row>>| rows.iter().flatten().any(|row| is_value(row.value));
     let has_value = |op: Op<'_>| match op {
-        Op::RangeRead(range) => any_row(&range.rows),
-        Op::PredicateRead(read) => any_row(&read.rows),
         // What a change makes of a row may be anything but is mostly a row.
         Op::PredicateWrite(write) => !matches!(&write.change, Change::Delete | Change::Set(Datum::Row(_))),
         op => op.value().is_some_and(is_value),

@@ -12,8 +12,8 @@ use certify::{Core, Level, Node};
 use history::{History, KeyId, Outcome, SessionId, TxnId};
 
 use super::contents::ContentNumber;
-use super::extent::{Extents, RowChange};
-use super::open::{Open, concerned, effects};
+use super::extent::Writes;
+use super::open::{Open, concerned};
 use super::pending_reads::PendingReads;
 use super::ready::ReadyQueue;
 use super::scripts::Scripts;
@@ -229,7 +229,8 @@ impl<'h, 'o> RowSearch<'h, 'o> {
         let may_come = |open: &Open| open.writes == 0 && open.fits() && self.has_learnt_all(open.txn);
         let place = self.open.iter().position(may_come).filter(|_| self.core == Core::Serializable);
         if let Some(place) = place {
-            self.place(place, self.moment(), &[]);
+            let nothing = self.writes(Vec::new());
+            self.place(place, self.moment(), &nothing);
         }
         place.is_some()
     }
@@ -252,8 +253,7 @@ impl<'h, 'o> RowSearch<'h, 'o> {
             return Some((began, Vec::new()));
         }
         if began == moment {
-            let known = self.open[place].effects.take();
-            let effects = known.unwrap_or_else(|| effects(&mut self.scripts, &self.table, txn));
+            let effects = self.open[place].effects(&mut self.scripts, &self.table);
             return Some((moment, effects));
         }
         let effects = self.effects_at(txn, began);
@@ -279,31 +279,27 @@ impl<'h, 'o> RowSearch<'h, 'o> {
     }
 
     /// A transaction commits now.
-    pub(super) fn place(&mut self, place: usize, began: u32, effects: &[(KeyId, ContentNumber)]) {
+    pub(super) fn place(&mut self, place: usize, began: u32, writes: &Writes) {
         let open = self.open.swap_remove(place);
-        self.commit(open.txn, began, effects);
+        self.commit(open.txn, began, writes);
     }
 
-    /// The rows that hold something else after a transaction, which writes each row once.
-    pub(super) fn changes(&self, effects: &[(KeyId, ContentNumber)]) -> Vec<RowChange> {
-        let rows = effects.iter().map(|&(key, after)| (key, self.table.now(key), after));
-        rows.filter(|&(_, before, after)| !self.scripts.contents.is_same(before, after)).collect()
+    pub(super) fn writes(&self, effects: Vec<(KeyId, ContentNumber)>) -> Writes {
+        Writes::of(&self.scripts.contents, &self.table, effects)
     }
 
-    pub(super) fn commit(&mut self, txn: TxnId, began: u32, effects: &[(KeyId, ContentNumber)]) {
+    pub(super) fn commit(&mut self, txn: TxnId, began: u32, writes: &Writes) {
         let moment = self.moment();
         self.moment_of[txn.index()] = moment;
         self.pending.come(txn);
         let latest = self.placed.last().map_or(i64::MIN, |placed| placed.latest_request);
         let latest_request = latest.max(self.ready.commit_request(txn));
         self.placed.push(Placed { txn, began, latest_request });
-        let changes = self.changes(effects);
-        for &(key, after) in effects {
+        for &(key, after) in &writes.effects {
             self.table.write(&self.scripts.contents, key, after, moment);
         }
-        let extents = Extents::of(&self.scripts.contents, &self.table, &changes);
         for open in &mut self.open {
-            open.note_all(&mut self.scripts, &extents, &changes);
+            open.note_all(&mut self.scripts, &writes.extents, &writes.changes);
         }
         (0..self.open.len()).for_each(|place| self.note_fitting(place));
         if self.history.outcome(txn) == Outcome::Committed {

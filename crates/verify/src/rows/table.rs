@@ -6,6 +6,7 @@
 use history::{History, KeyId, ValueId};
 
 use super::contents::{ContentNumber, Contents, Fast, Filter, MISSING, OTHERS};
+use super::key_set::KeySet;
 use super::lane::Lane;
 use super::scripts::{ScriptStep, Scripts};
 
@@ -135,15 +136,15 @@ impl RowTable {
         }
     }
 
-    /// The rows that match, by key.
-    pub fn hits(&self, scripts: &Scripts<'_>, filter: &Filter<'_>, hits: &mut Vec<KeyId>) {
+    /// The rows that match.
+    pub fn hits(&self, scripts: &Scripts<'_>, filter: &Filter<'_>) -> KeySet {
         if let Some(Fast::Cell { slot, least, most }) = filter.fast
             && self.odd[slot] == 0
         {
             debug_assert!(least > MISSING, "a row that is not there matches nothing");
-            return self.lanes[slot].each_between(least, most, |row| hits.push(KeyId::from_index(row)));
+            return self.lanes[slot].between(least, most);
         }
-        let keys = (0..self.now.len()).map(KeyId::from_index);
-        hits.extend(keys.filter(|&key| scripts.contents.matches(filter, scripts.key(key), self.now(key))));
+        let is_hit = |key: KeyId| scripts.contents.matches(filter, scripts.key(key), self.now(key));
+        KeySet::of_keys(self.now.len(), is_hit)
     }
 }

@@ -50,7 +50,7 @@ impl Saturation<'_, '_> {
     fn follow_versions(&mut self, windows: &Windows, txn: TxnId) -> Result<(), Stop> {
         for write in self.problem.index.writes_of(txn) {
             let write = write as u32;
-            if !self.open_of_write.is_empty() {
+            if !self.problem.open.is_empty() {
                 self.wake_readers_of(write);
             }
             if windows.is_done(write) {

@@ -3,13 +3,57 @@
 //! A candidate cannot be if the read comes before it, or if another writer came between the two. Reads are looked at
 //! again in a pass, and then only when the closure improved at the reader or at a candidate.
 
+use std::ops::Range;
+
 use history::{OpId, TxnId};
 
 use super::{Contradiction, Drop, Dropped, Saturation, Stop};
 use crate::known::Reason;
-use crate::problem::{INITIAL, Need, OPEN, Status, of_txn};
+use crate::problem::{INITIAL, Need, OPEN, Problem, Status, of_txn};
 use crate::time::edges_of;
 use crate::windows::{Windows, Writer};
+
+/// For each write the open reads of which it was a candidate at first. There may be ten times as many pairs as reads:
+/// they are counted and put in their places, since sorting them took 7 % of the instructions for HD-10k.
+pub(super) struct OpenReaders {
+    start: Vec<u32>,
+    open: Vec<u32>,
+}
+
+impl OpenReaders {
+    pub(super) fn new(problem: &Problem<'_>) -> Self {
+        if problem.open.is_empty() {
+            return Self { start: Vec::new(), open: Vec::new() };
+        }
+        let candidates = || {
+            let reads = problem.open.iter().enumerate();
+            let pairs =
+                reads.flat_map(|(open, entry)| entry.candidates.iter().map(move |&write| (write, open)));
+            pairs.filter(|&(write, _)| write != INITIAL)
+        };
+        // Shifted by two, so that filling leaves the starts where they belong.
+        let mut start = vec![0u32; problem.index.writes().len() + 2];
+        candidates().for_each(|(write, _)| start[write as usize + 2] += 1);
+        for write in 2..start.len() {
+            start[write] += start[write - 1];
+        }
+        let mut all = vec![0; start.last().map_or(0, |&count| count as usize)];
+        for (write, open) in candidates() {
+            let next = &mut start[write as usize + 1];
+            all[*next as usize] = open as u32;
+            *next += 1;
+        }
+        Self { start, open: all }
+    }
+
+    /// The places of the reads of a write.
+    fn range(&self, write: u32) -> Range<usize> {
+        match (self.start.get(write as usize), self.start.get(write as usize + 1)) {
+            (Some(&start), Some(&end)) => start as usize..end as usize,
+            _ => 0..0,
+        }
+    }
+}
 
 impl Saturation<'_, '_> {
     pub(super) fn wake(&mut self, open: u32) {
@@ -19,12 +63,11 @@ impl Saturation<'_, '_> {
     }
 
     pub(super) fn wake_readers_of(&mut self, write: u32) {
-        let mut place = self.open_of_write.partition_point(|&(known, _)| known < write);
-        while let Some(&(_, open)) = self.open_of_write.get(place).filter(|&&(known, _)| known == write) {
+        for place in self.open_readers.range(write) {
+            let open = self.open_readers.open[place];
             if self.problem.source[self.problem.open[open as usize].read as usize] == OPEN {
                 self.wake(open);
             }
-            place += 1;
         }
     }
 
