@@ -174,13 +174,13 @@ impl Input {
         let mut command = folder.isoscope(line);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut stdout = child.stdout.take().unwrap();
-        let status_file = format!("/proc/{}/status", child.id());
+        let folder_of_child = format!("/proc/{}", child.id());
         std::thread::scope(|scope| {
             // An answer may be larger than the pipe.
             scope.spawn(move || io::copy(&mut stdout, &mut io::sink()));
             let mut peak_bytes = 0;
             loop {
-                peak_bytes = peak_bytes.max(high_water(&status_file).unwrap_or(0));
+                peak_bytes = peak_bytes.max(high_water(&folder_of_child).unwrap_or(0));
                 if let Some(status) = child.try_wait().unwrap() {
                     return Ended { status, time: started.elapsed(), peak_bytes };
                 }
@@ -193,9 +193,12 @@ impl Input {
     }
 }
 
-/// The most memory that a process ever held, as long as it is there.
-fn high_water(status_file: &str) -> Option<u64> {
-    let status = std::fs::read_to_string(status_file).ok()?;
+/// The most memory that a process ever held, as long as it is there. For a moment after it was made, a process shows the
+/// memory of this one.
+fn high_water(process: &str) -> Option<u64> {
+    let runs_this_program =
+        std::fs::read_link(format!("{process}/exe")).ok()? == std::env::current_exe().ok()?;
+    let status = std::fs::read_to_string(format!("{process}/status")).ok().filter(|_| !runs_this_program)?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
 }

@@ -7,7 +7,7 @@
 //! is looked at next is what the next readers saw, which lies side by side. With the reads of each row side by side
 //! instead, the next reads of 10,000 rows were on as many pages of memory: in `blindw-pred` with 10,000 transactions
 //! choosing writers took 220 ms of the processor and takes 90 ms, on a busy machine. Bringing the next reads of all rows
-//! that a writer changes into the cache beforehand, which helped then, gains nothing now.
+//! that a writer changes into the cache beforehand, which helped then, was left out.
 
 use history::{KeyId, TxnId};
 

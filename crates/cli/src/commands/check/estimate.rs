@@ -81,8 +81,8 @@ fn bytes_of_sample(file: &mut File, place: u64) -> Option<(u64, u128)> {
     file.take(SAMPLE).read_to_end(&mut bytes).ok()?;
     let is_line_break = |&byte: &u8| byte == b'\n';
     // The first line of a later place is cut off.
-    let first = if place == 0 { 0 } else { bytes.iter().position(|byte| is_line_break(byte))? + 1 };
-    let end = bytes.iter().rposition(|byte| is_line_break(byte))? + 1;
+    let first = if place == 0 { 0 } else { bytes.iter().position(is_line_break)? + 1 };
+    let end = bytes.iter().rposition(is_line_break)? + 1;
     let lines = bytes.get(first..end).filter(|lines| !lines.is_empty())?;
     let mut reader = match place {
         0 => LineReader::new("the history"),
