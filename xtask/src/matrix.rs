@@ -8,7 +8,7 @@
 mod cell;
 mod levels;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::bench::{built, table};
@@ -64,6 +64,9 @@ struct Matrix {
 
 /// The workloads that make fewer transactions by themselves, which `--transactions` does not change.
 const BY_PREDICATE: [&str; 2] = ["blindw-pred", "pred-skew"];
+
+/// The exit code of a run whose promise was broken.
+const BROKEN: i32 = 1;
 
 /// The transactions of a quick run.
 const QUICK: &str = "200";
@@ -161,8 +164,19 @@ impl Matrix {
             run.args(["--transactions", transactions]);
         }
         let (exit, text) = answer_of(&mut run)?;
+        if exit == BROKEN {
+            keep(&folder.join("history.jsonl"), &format!("{setting}-{workload}"))?;
+        }
         Cell::read(exit, &text).ok_or_else(|| format!("{setting} {workload}: no answer was read from {text}"))
     }
+}
+
+/// Keeps the recording of a broken promise, which the next cell would write over: such a thing may never happen again.
+fn keep(recording: &Path, name: &str) -> Done {
+    let kept = target().join(format!("broken-{name}.jsonl"));
+    std::fs::copy(recording, &kept).map_err(|error| format!("{}: {error}", recording.display()))?;
+    println!("a promise was broken: the recording is {}", kept.display());
+    Ok(())
 }
 
 /// The exit code and the standard output of a run that gave an answer.
