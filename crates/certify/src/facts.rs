@@ -378,8 +378,10 @@ impl UnknownInitial {
     }
 
     fn may_be(&self, read: &Read) -> bool {
-        // A deleted row may have been there at first, with its mark.
-        if let Look::Mark(mark) = read.look {
+        // A deleted row may have been there at first, with its mark; without one it is no row.
+        if let Look::Mark(mark) = read.look
+            && mark != ValueId::NIL
+        {
             return !self.ever_written.contains(read.key, mark);
         }
         match self.pinned[read.key.index()] {

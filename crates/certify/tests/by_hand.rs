@@ -461,6 +461,18 @@ fn a_range_without_a_row_and_the_mark_of_a_deleted_one_were_no_two_initial_value
     assert!(flaw.to_string().contains("step 2: the reads do not see two values"), "{flaw}");
 }
 
+/// A deleted row without a mark is no row, which may be so from the beginning, also where a delete leaves a mark later.
+#[test]
+fn a_deleted_row_without_a_mark_may_be_initial() {
+    let level = Level::SERIALIZABLE;
+    let gone = history("init *=?\na: d(3)=0\nb: r[..]={~3=nil}");
+    passes(&gone, level, &holds("t1 t0", ""));
+    let read = ReadId { op: OpId(1), key: Some(KeyId(0)) };
+    let steps = vec![Step { clause: Vec::new(), rule: Rule::Sources(read) }];
+    let flaw = check(&gone, &level, &Certificate::Violated { steps, keys: None }).unwrap_err();
+    assert!(flaw.to_string().contains("lists 0 of the 1 sources"), "{flaw}");
+}
+
 #[test]
 fn reads_that_say_the_same_do_not_contradict_each_other() {
     for (text, op) in [

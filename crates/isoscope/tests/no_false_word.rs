@@ -326,3 +326,16 @@ fn a_row_that_changed_between_two_reads_accuses_no_reader_of_the_next_write() {
         "#]],
     );
 }
+
+/// The checker refused the certificate: it took a deleted row without a mark for one that cannot be there from the
+/// beginning.
+#[test]
+fn a_deleted_row_without_a_mark_may_be_there_from_the_beginning() {
+    check(
+        "init *=?\na: d(3)=0 i(1)=0\na: r[..]={1=0 ~3=nil}\n",
+        expect![[r#"
+        holds: update-serializable read-committed cut-isolation read-uncommitted
+        violated: session-serializable serializable session-snapshot-isolation snapshot-isolation prefix parallel-si causal update-atomic no-lost-update read-atomic
+    "#]],
+    );
+}
