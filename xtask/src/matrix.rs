@@ -171,7 +171,7 @@ impl Matrix {
     }
 }
 
-/// Keeps the recording of a broken promise, which the next cell would write over: such a thing may never happen again.
+/// Keeps the recording of a broken promise, which the next cell would write over. Another run may not show the violation again.
 fn keep(recording: &Path, name: &str) -> Done {
     let kept = target().join(format!("broken-{name}.jsonl"));
     std::fs::copy(recording, &kept).map_err(|error| format!("{}: {error}", recording.display()))?;

@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::{History, KeyId, Keys, SessionId, TxnId};
+use crate::{History, KeyId, Keys, SessionId, TxnId, ValueId};
 
 /// Some successive transactions of a recording.
 #[derive(Clone, Debug)]
@@ -38,6 +38,11 @@ impl Piece {
     #[inline]
     pub fn key(&self, key: KeyId) -> KeyId {
         self.keys[key.index()]
+    }
+
+    /// Whether a value has the same number in every piece.
+    pub fn is_comparable(value: ValueId) -> bool {
+        value.small_int().is_some() || value == ValueId::NIL
     }
 
     /// The session of the recording that a transaction of the piece is of.

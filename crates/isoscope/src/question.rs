@@ -112,8 +112,8 @@ impl Question<'_> {
         Ok(engine.answers.into_iter().chain(texts.answers).flatten().collect())
     }
 
-    /// Empties the places of texts whose turn was over, and counts them. Texts that nobody named must not delay the answer: after
-    /// a long turn they stay undecided.
+    /// Empties the places of texts whose turn was over, and counts them. Texts that were not named must not delay the answer:
+    /// after a long turn they stay undecided.
     fn reopen_texts(&self, texts: &mut Places<'_>) -> usize {
         if self.is_named || !self.monitor.are_long() {
             return texts.reopen(self.monitor);

@@ -3,8 +3,8 @@
 //! The recording is read twice, in pieces. First the events run in the order of their times
 //! ([`verify::RecordedRun`]), which gives an order that probably explains them; then the checker replays that order
 //! ([`certify::PieceReplay`]). Both hold the pieces that they still need, one value for each key, and some bytes for each
-//! transaction. If the checker accepts, the level holds. Anything else gives no answer: whoever asks then reads the whole
-//! recording, and says what there is to say about errors and violations.
+//! transaction. If the checker accepts, the level holds. Otherwise there is no answer, and the caller has to read the
+//! whole recording, which also shows its errors and violations.
 //!
 //! Of ten million transactions of eight operations (2.5 GB), an order takes 40 MB where the history takes 2 GB. Windows
 //! as `watch` settles them hold still less, and took 63 s of the processor where this takes a third: settling costs more
@@ -138,13 +138,13 @@ impl Recording<'_> {
             let (sender, receiver) = mpsc::sync_channel(1);
             let reading = scope.spawn(move || {
                 while let Some(piece) = reader.next()? {
-                    // Whoever takes pieces wants no more.
+                    // Sending fails when the receiver wants no more pieces.
                     sender.send(piece).ok()?;
                 }
                 Some(reader)
             });
             let is_taken = receiver.iter().all(take);
-            // The reader ends when nobody receives.
+            // Without a receiver the reader ends.
             drop(receiver);
             let reader = reading.join().ok()??;
             if is_taken { self.outline(reader) } else { None }

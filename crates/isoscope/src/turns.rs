@@ -22,7 +22,7 @@ const FIRST_SHARE: u32 = 32;
 const SHORTEST: Duration = Duration::from_millis(20);
 const LONGEST_FIRST: Duration = Duration::from_secs(1);
 
-/// The part of the limit that the last turn takes of a level that nobody named and that is decided from its text.
+/// The part of the limit that the last turn takes of a level that was not named and that is decided from its text.
 const LAST_SHARE: u32 = 10;
 
 /// Watches a check in the place of its monitor, and ends turns.

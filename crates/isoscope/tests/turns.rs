@@ -1,4 +1,4 @@
-//! Levels that nobody named take turns where time is limited, instead of a short search each.
+//! Levels that were not named take turns where time is limited, instead of a short search each.
 
 use std::time::Duration;
 

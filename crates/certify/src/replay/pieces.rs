@@ -169,7 +169,7 @@ impl<'o> PieceReplay<'o> {
                 continue;
             }
             let initial = piece.history.initial().value_of(KeyId::from_index(local));
-            let value = initial.filter(|&value| is_comparable(value));
+            let value = initial.filter(|&value| Piece::is_comparable(value));
             let Some(value) = value.filter(|_| key.index() == self.cells.len()) else {
                 return Err(Flaw::new(
                     Place::Whole,
@@ -303,10 +303,10 @@ impl<'o> PieceReplay<'o> {
                 let key = piece.key(key);
                 let own = self.own.iter().rfind(|&&(written, _)| written == key);
                 let held = own.map_or(self.cells[key.index()].value, |&(_, value)| value);
-                is_comparable(saw) && held == saw
+                Piece::is_comparable(saw) && held == saw
             }
             Op::Read { value: None, .. } => true,
-            _ => match written(op).filter(|&(_, value)| is_comparable(value)) {
+            _ => match written(op).filter(|&(_, value)| Piece::is_comparable(value)) {
                 Some((key, value)) => {
                     self.own.push((piece.key(key), value));
                     true
@@ -338,9 +338,4 @@ impl<'o> PieceReplay<'o> {
         }
         Ok(())
     }
-}
-
-/// Whether a value has the same number in every piece.
-fn is_comparable(value: ValueId) -> bool {
-    value.small_int().is_some() || value == ValueId::NIL
 }

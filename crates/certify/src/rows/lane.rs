@@ -2,7 +2,8 @@
 //!
 //! As long as all cells fit into 32 bits, a copy of that width is searched: the instructions that every processor has
 //! compare several numbers of 32 bits at a time, but not of 64.
-//! Costs 12 bytes for each key.
+//! Costs 12 bytes for each key. The engine has a column of its own (`verify/src/rows/lane.rs`): the checker shares no code
+//! with it, on purpose.
 
 use history::KeyId;
 

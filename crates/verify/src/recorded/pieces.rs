@@ -203,10 +203,10 @@ impl Txns for Pieces {
 impl Pieces {
     fn decode_op(&self, piece: &Piece, op: &Op<'_>, reads: bool, slot: &mut Slot) {
         match (Write::of(op), op) {
-            (Some(write), _) if is_comparable(ValueId(write.value)) && !write.is_append => {
+            (Some(write), _) if Piece::is_comparable(ValueId(write.value)) && !write.is_append => {
                 slot.writes.push(Write { key: piece.key(write.key), ..write });
             }
-            (None, &Op::Read { key, value: Some(value) }) if is_comparable(value) => {
+            (None, &Op::Read { key, value: Some(value) }) if Piece::is_comparable(value) => {
                 let key = piece.key(key);
                 if reads && !slot.writes.iter().any(|write| write.key == key) {
                     slot.reads.push(Read { key, expected: Expected { value: value.0, length: NONE } });
@@ -216,9 +216,4 @@ impl Pieces {
             _ => self.is_known.set(false),
         }
     }
-}
-
-/// Whether a value has the same number in every piece.
-fn is_comparable(value: ValueId) -> bool {
-    value.small_int().is_some() || value == ValueId::NIL
 }

@@ -1,7 +1,7 @@
 //! Large recordings, decided while they are read.
 //!
-//! Only `holds` is found out so. For everything else, and wherever more than the verdict is asked for, the whole history
-//! is read as if nothing had been tried.
+//! Only `holds` is found out so. Where the level is violated, or more than the verdict is asked for, the whole history is
+//! read afterwards.
 
 use std::fs::{self, File};
 use std::io::Read;
